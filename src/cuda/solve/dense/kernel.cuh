@@ -9,6 +9,7 @@
 #include "cuda/base/granularity.hpp"
 #include "cuda/solve/dense/dense_rows.cuh"
 #include "cuda/sync/mailboxes.cuh"
+#include "cuda/sync/ring.cuh"
 #include "syncfree/cuda/ready/barrier.cuh"
 #include "syncfree/cuda/ready/ticket.cuh"
 
@@ -114,6 +115,39 @@ template <int rows, int lanes, class N> __device__ N sum_of_row(const N (&sum)[r
   return v[0];
 }
 
+/// Returns the lanes whose groups of `lanes` are in the mask as a whole.
+template <int lanes> __device__ unsigned whole_groups(unsigned mask)
+{
+  constexpr unsigned group = lanes == 32 ? ~0u : (1u << lanes % 32) - 1;
+  unsigned whole = 0;
+#pragma unroll
+  for (int first = 0; first < 32; first += lanes)
+    if ((mask >> first & group) == group) whole |= group << first;
+  return whole;
+}
+
+/// Prefetches whole units of 16 bytes of array[first] to array[end - 1].
+template <class E> __device__ void prefetch_array(const E* array, std::size_t first, std::size_t end)
+{
+  constexpr std::size_t unit = 16 / sizeof(E);
+  first = first / unit * unit;
+  if (end >= first + unit) fetch_to_cache(array + first, static_cast<unsigned>((end - first) / unit * 16));
+}
+
+/// Prefetches what the block rows of some tiles read of the factor; called by one thread.
+template <class V, class I>
+__device__ void prefetch_rows(const DenseRows<V, I>& A, const DenseShape& shape, std::size_t first_tile, int tiles)
+{
+  const auto n = static_cast<std::size_t>(A.n);
+  const std::size_t first = min(n, first_tile / shape.tiles), end = min(n, (first_tile + tiles) / shape.tiles);
+  if (first == end) return;
+  const auto first_block = static_cast<std::size_t>(A.begin[first]), end_block = static_cast<std::size_t>(A.begin[end]);
+  const std::size_t values = static_cast<std::size_t>(shape.size) * shape.size;
+  prefetch_array(A.value, values * (first_block + (A.scaled ? first : 0)), values * (end_block + (A.scaled ? end : 0)));
+  prefetch_array(A.column, first_block, end_block);
+  prefetch_array(A.name, first, end);
+}
+
 /// Thread blocks of a multiprocessor for which registers must do: enough for some levels where rows are short.
 template <class N, int entries> constexpr int dense_thread_blocks = sizeof(N) > 8 ? 1 : entries <= 2 ? 4 : 2;
 
@@ -133,12 +167,13 @@ template <class N, int entries> constexpr int dense_thread_blocks = sizeof(N) > 
 /// result     reproducible: the order of additions depends on the block row only
 /// source     as solve_in_level_order; dense blocks scaled by the inverse diagonal: this library
 ///   blocks_of_first  thread blocks; all of them if there is no `second`
+///   ahead            thread blocks; the last thread prefetches what the one that far ahead reads; 0: nothing
 ///   memory           a slot for each row of `first`, then of `second`
 template <class N, class V, class I, int rows, int lanes, int entries, bool whole>
 __global__ void __launch_bounds__(level_order_threads, dense_thread_blocks<N, entries>)
 solve_dense_rows(DenseRows<V, I> first, DenseRows<V, I> second, DenseShape shape, unsigned blocks_of_first,
-                 typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter, const N* b, N* x,
-                 bool conjugate)
+                 unsigned ahead, typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter, const N* b,
+                 N* x, bool conjugate)
 {
   using Batch = DenseBatch<N, V, I, rows, lanes, entries>;
   using Slot = typename Batch::Slot;
@@ -162,6 +197,12 @@ solve_dense_rows(DenseRows<V, I> first, DenseRows<V, I> second, DenseShape shape
   const Slot of_own = A.operand ? static_cast<Slot>(A.operand[position]) * static_cast<Slot>(shape.size) : 0;
   Batch batch;
   batch.template load_columns<whole>(A, tile, shape.size, lane, of_own, of_others);
+  if (ahead > 0 && threadIdx.x == blockDim.x - 1) {
+    const bool of_second = is_pair && ticket.index + ahead >= blocks_of_first;
+    const std::size_t next = ticket.index + ahead - (of_second ? blocks_of_first : 0);
+    const DenseRows<V, I> B = of_second ? second : first;
+    prefetch_rows(B, shape, next * (blockDim.x / lanes), blockDim.x / lanes);
+  }
   const bool owns = live && lane < tile.rows;  // that row of the tile
   const Slot own_row = static_cast<Slot>(which * shape.tile + lane);
   const Slot own_slot = of_others + static_cast<Slot>(position * shape.size) + own_row;
@@ -189,22 +230,23 @@ solve_dense_rows(DenseRows<V, I> first, DenseRows<V, I> second, DenseShape shape
   for (N& s : sum) s = N(0);
   if constexpr (lanes == 32) {
     for (I next = Batch::step; next < tile.columns; next += Batch::step) {
-      (void)BoundedWait(name).template until_for_warp<1>([&] { return __all_sync(~0u, batch.poll_operands(box)) != 0; });
+      const auto has_come = [&] { return __all_sync(~0u, batch.poll_operands(box)) != 0; };
+      (void)BoundedWait(name).template until_for_warp<1>(has_come);
       batch.add_to(sum, conjugate);
       batch.template load_columns<whole>(A, tile, shape.size, next + lane, of_own, of_others);
       batch.load_operands(b + block_in_vector);
     }
   }
-  const unsigned group = group_of(lanes);
-  bool summed = !live, done = !live;
+  bool summed = !live;
+  unsigned finished = __ballot_sync(~0u, !live);  // lanes, in all of them
   SYNCFREE_MAY_NANOSLEEP
-  for (BoundedWait wait(name); !__all_sync(~0u, done);) {
+  for (BoundedWait wait(name); finished != ~0u;) {
     if (!summed && batch.poll_operands(box)) {
       batch.add_to(sum, conjugate);
       summed = true;
     }
-    const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;
-    if (!__any_sync(~0u, complete)) {
+    const unsigned complete = whole_groups<lanes>(__ballot_sync(~0u, summed)) & ~finished;
+    if (complete == 0) {
       if (!wait.is_over_for_warp()) continue;
       batch.stop_waiting();
 #pragma unroll
@@ -212,11 +254,11 @@ solve_dense_rows(DenseRows<V, I> first, DenseRows<V, I> second, DenseShape shape
       continue;
     }
     const N value = rhs - sum_of_row<rows, lanes>(sum);
-    if (complete && owns) {
+    if (owns && (complete >> threadIdx.x % 32 & 1)) {
       box.publish_value(own_slot, value);
       if (is_second || !is_pair) x[block_in_vector + own_row] = value;
     }
-    done = done || complete;
+    finished |= complete;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "cuda/solve/dense/dense_solver.hpp"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 
@@ -53,32 +54,53 @@ template <class Body> void with_shape(const DenseShape& shape, Body body)
   }
 }
 
-/// Queues a solve with `first`, and then with `second` if it has blocks.
-///   thread_blocks  of each
+/// How a kernel is launched.
+///   ahead  thread blocks, as in solve_dense_rows()
+struct DenseLaunch {
+  DenseShape shape;
+  LevelOrderBlocks blocks;
+  unsigned ahead;
+};
+
+/// Queues a solve with `first`, and then with `second` if it has thread blocks.
 template <class T, class V, class I>
-void launch_dense(const DenseRows<V, I>& first, const DenseRows<V, I>& second, const DenseShape& shape,
-                  const unsigned (&thread_blocks)[2], const LevelOrderBlocks& blocks,
-                  typename DoubleBufferedMailbox<DeviceScalar<T>>::View mailbox, TicketCounter* counter, const T* b,
-                  T* x, SolveMode mode, cudaStream_t stream)
+void launch_dense(const DenseLaunch& how, const DenseRows<V, I>& first, const DenseRows<V, I>& second,
+                  const unsigned (&thread_blocks)[2], typename DoubleBufferedMailbox<DeviceScalar<T>>::View mailbox,
+                  TicketCounter* counter, const T* b, T* x, SolveMode mode, cudaStream_t stream)
 {
-  const LaunchParameters parameters = {thread_blocks[0] + thread_blocks[1], blocks.threads, blocks.shared_bytes(),
-                                       stream, mode.overlaps};
-  with_shape(shape, [&](auto rows, auto lanes, auto batch, auto whole) {
-    launch(solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, batch, whole>, parameters, first, second, shape,
-           thread_blocks[0], mailbox, counter, as_device(b), as_device(x), mode.conjugate);
+  const LaunchParameters parameters = {thread_blocks[0] + thread_blocks[1], how.blocks.threads,
+                                       how.blocks.shared_bytes(), stream, mode.overlaps};
+  with_shape(how.shape, [&](auto rows, auto lanes, auto batch, auto whole) {
+    launch(solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, batch, whole>, parameters, first, second, how.shape,
+           thread_blocks[0], how.ahead, mailbox, counter, as_device(b), as_device(x), mode.conjugate);
   });
 }
 
-template <class T, class V, class I> void allow_dense(const DenseShape& shape, const LevelOrderBlocks& blocks)
+/// Chooses the thread blocks. Values are prefetched if those of both triangles do not stay in the L2 cache, for some
+/// levels after those that are resident.
+///   g            rows: tiles
+///   value_bytes  of one triangle
+template <class T, class V, class I>
+DenseLaunch choose_launch(const DenseShape& shape, const Granularity& g, std::size_t value_bytes)
 {
+  constexpr double levels_ahead = 4;
+  DenseLaunch how = {shape, choose_blocks(g, shape.lanes, enough_levels), 0};
   with_shape(shape, [&](auto rows, auto lanes, auto batch, auto whole) {
-    allow_shared_memory(solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, batch, whole>, blocks.shared_bytes());
+    const auto kernel = solve_dense_rows<DeviceScalar<T>, V, I, rows, lanes, batch, whole>;
+    allow_shared_memory(kernel, how.blocks.shared_bytes());
+    if (2 * value_bytes < static_cast<std::size_t>(device_attribute(cudaDevAttrL2CacheSize))) return;
+    int resident = 0;
+    const int threads = static_cast<int>(how.blocks.threads);
+    SYNCFREE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, how.blocks.shared_bytes()));
+    how.ahead = static_cast<unsigned>(resident * device_attribute(cudaDevAttrMultiProcessorCount) +
+                                      levels_ahead * g.rows_a_level * lanes / threads);
   });
+  return how;
 }
 
-unsigned thread_blocks_of(std::size_t rows, const DenseShape& shape, const LevelOrderBlocks& blocks)
+unsigned thread_blocks_of(std::size_t rows, const DenseLaunch& how)
 {
-  return blocks_for(rows * shape.tiles * shape.lanes, blocks.threads);
+  return blocks_for(rows * how.shape.tiles * how.shape.lanes, how.blocks.threads);
 }
 
 /// to[k] = from[index[k]]
@@ -103,15 +125,14 @@ template <class T, class V, class I> class DensePair : public PairSolver<T> {
 
 public:
   DensePair(const Solver& L, const Solver& U, const Orders<I>& orders)
-      : shape_(U.shape()), blocks_(blocks_of_both(L.blocks(), U.blocks())), first_(L.dense_rows()),
-        second_(U.dense_rows()), operand_(places(first_, second_)), b_name_(taken(first_.n, first_.name, orders.row)),
+      : how_(of_both(L.how(), U.how())), first_(L.dense_rows()), second_(U.dense_rows()),
+        operand_(places(first_, second_)), b_name_(taken(first_.n, first_.name, orders.row)),
         x_name_(taken(second_.n, second_.name, orders.column)),
-        memory_(2 * static_cast<std::size_t>(first_.n) * shape_.size), counter_(own_name)
+        memory_(2 * static_cast<std::size_t>(first_.n) * how_.shape.size), counter_(own_name)
   {
     second_.operand = operand_.data();
     if (!b_name_.empty()) first_.name = b_name_.data();
     if (!x_name_.empty()) second_.name = x_name_.data();
-    allow_dense<T, V, I>(shape_, blocks_);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -123,8 +144,8 @@ public:
 
   void solve_pair(const T* b, T* x, bool conjugate, cudaStream_t stream) override
   {
-    const unsigned thread_blocks = thread_blocks_of(first_.n, shape_, blocks_);
-    launch_dense<T, V, I>(first_, second_, shape_, {thread_blocks, thread_blocks}, blocks_, memory_.mailbox_view(),
+    const unsigned thread_blocks = thread_blocks_of(first_.n, how_);
+    launch_dense<T, V, I>(how_, first_, second_, {thread_blocks, thread_blocks}, memory_.mailbox_view(),
                           counter_.data(), b, x, {conjugate, values_.may_overlap(stream)}, stream);
   }
 
@@ -134,6 +155,11 @@ public:
   }
 
 private:
+  static DenseLaunch of_both(const DenseLaunch& L, const DenseLaunch& U)
+  {
+    return {U.shape, blocks_of_both(L.blocks, U.blocks), std::max(L.ahead, U.ahead)};
+  }
+
   /// Returns by position in U the position of the same row in L.
   static DeviceArray<I> places(const DenseRows<V, I>& L, const DenseRows<V, I>& U)
   {
@@ -141,8 +167,7 @@ private:
     return taken(U.n, U.name, position_in_L.data());
   }
 
-  const DenseShape shape_;
-  const LevelOrderBlocks blocks_;
+  const DenseLaunch how_;
   DenseRows<V, I> first_, second_;
   DeviceArray<I> operand_, b_name_, x_name_;
   typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory_;
@@ -153,15 +178,8 @@ private:
 template <class T, class V, class I> class DenseSolver : public DeviceSolver<T, I> {
 public:
   explicit DenseSolver(const DeviceTriangle<I>& triangle)
-      : scaled_(!triangle.unit), transposed_(triangle.transposed_blocks), shape_(shape_of_blocks(triangle.block_size, triangle.longest() + 1)),
-        blocks_(choose_blocks(granularity(triangle, shape_), shape_.lanes, enough_levels)),
-        row_(triangle.rows_in_level_order()), rows_(level_ordered_rows(triangle, row_.data())),
-        value_((static_cast<std::size_t>(triangle.nnz()) + (scaled_ ? row_.size() : 0)) * shape_.size * shape_.size),
-        memory_(row_.size() * shape_.size), counter_(own_name),
-        work_(shape_.tiles > 1 && scaled_ ? row_.size() * shape_.size : 0)
+      : DenseSolver(triangle, shape_of_blocks(triangle.block_size, triangle.longest() + 1))
   {
-    allow_dense<T, V, I>(shape_, blocks_);
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
   SolverTraits traits() const override
@@ -179,16 +197,15 @@ public:
       b = work_.data();
       mode.overlaps = false;
     }
-    const unsigned thread_blocks = thread_blocks_of(row_.size(), shape_, blocks_);
-    launch_dense<T, V, I>(dense_rows(), dense_rows(), shape_, {thread_blocks, 0}, blocks_, memory_.mailbox_view(),
-                          counter_.data(), b, v.x, mode, stream);
+    launch_dense<T, V, I>(how_, dense_rows(), dense_rows(), {thread_blocks_of(row_.size(), how_), 0},
+                          memory_.mailbox_view(), counter_.data(), b, v.x, mode, stream);
   }
 
   std::unique_ptr<PairSolver<T>> make_pair_solver(const DeviceSolver<T, I>& first,
                                                   const Orders<I>& orders) const override
   {
     const auto* const L = dynamic_cast<const DenseSolver*>(&first);
-    if (!L || L->shape_.lanes != shape_.lanes || L->shape_.batch != shape_.batch) return nullptr;
+    if (!L || L->how_.shape.lanes != how_.shape.lanes || L->how_.shape.batch != how_.shape.batch) return nullptr;
     return std::make_unique<DensePair<T, V, I>>(*L, *this, orders);
   }
 
@@ -199,10 +216,11 @@ public:
                                                   row_.data(), transposed_};
     const auto store = [&](auto kernel) {
       constexpr unsigned threads = 256;
-      launch(kernel, {blocks_for(row_.size() * shape_.tiles * shape_.lanes, threads), threads, 0, stream}, dense_rows(),
-             shape_, from, as_device(value_.data()));
+      const DenseShape& shape = how_.shape;
+      launch(kernel, {blocks_for(row_.size() * shape.tiles * shape.lanes, threads), threads, 0, stream}, dense_rows(),
+             shape, from, as_device(value_.data()));
     };
-    switch (shape_.lanes) {
+    switch (how_.shape.lanes) {
       case 8: return store(store_dense_values<T, V, I, 8>);
       case 16: return store(store_dense_values<T, V, I, 16>);
       default: return store(store_dense_values<T, V, I, 32>);
@@ -211,16 +229,16 @@ public:
 
   PlanSummary summarize_plan() const override
   {
-    const std::string size = std::to_string(shape_.size);
-    std::string text = "blocks of " + size + " x " + size + ", " + std::to_string(shape_.lanes) + " lanes a block row";
-    if (shape_.tiles > 1) text += " of " + std::to_string(shape_.tiles) + " tiles";
+    const DenseShape& shape = how_.shape;
+    const std::string size = std::to_string(shape.size);
+    std::string text = "blocks of " + size + " x " + size + ", " + std::to_string(shape.lanes) + " lanes a block row";
+    if (shape.tiles > 1) text += " of " + std::to_string(shape.tiles) + " tiles";
     const std::size_t bytes = row_.bytes() + rows_.begin.bytes() + rows_.column.bytes() + rows_.source.bytes() +
                               work_.bytes() + memory_.mailbox_bytes();
-    return {text + blocks_.describe_blocks(), bytes, value_.bytes(), PlanForm::rows};
+    return {text + how_.blocks.describe_blocks(), bytes, value_.bytes(), PlanForm::rows};
   }
 
-  const DenseShape& shape() const { return shape_; }
-  const LevelOrderBlocks& blocks() const { return blocks_; }
+  const DenseLaunch& how() const { return how_; }
   DenseRows<V, I> dense_rows() const
   {
     return {static_cast<I>(row_.size()), rows_.begin.data(), rows_.column.data(), row_.data(), nullptr,
@@ -228,23 +246,34 @@ public:
   }
 
 private:
+  DenseSolver(const DeviceTriangle<I>& triangle, const DenseShape& shape)
+      : scaled_(!triangle.unit), transposed_(triangle.transposed_blocks), row_(triangle.rows_in_level_order()),
+        rows_(level_ordered_rows(triangle, row_.data())),
+        value_((static_cast<std::size_t>(triangle.nnz()) + (scaled_ ? row_.size() : 0)) * shape.size * shape.size),
+        memory_(row_.size() * shape.size), counter_(own_name),
+        work_(shape.tiles > 1 && scaled_ ? row_.size() * shape.size : 0),
+        how_(choose_launch<T, V, I>(shape, granularity(triangle, shape), value_.bytes()))
+  {
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+
   static Granularity granularity(const DeviceTriangle<I>& triangle, const DenseShape& shape)
   {
     Granularity g;
-    g.rows_a_level = static_cast<double>(triangle.n()) * shape.tiles / static_cast<double>(triangle.level_count());
-    g.entries_a_row = static_cast<double>(triangle.nnz()) / triangle.n() * shape.size;
+    const double rows = triangle.n() > 0 ? triangle.n() : 1, levels = triangle.n() > 0 ? triangle.level_count() : 1;
+    g.rows_a_level = rows * shape.tiles / levels;
+    g.entries_a_row = triangle.nnz() / rows * shape.size;
     return g;
   }
 
   const bool scaled_, transposed_;
-  const DenseShape shape_;
-  const LevelOrderBlocks blocks_;
   DeviceArray<I> row_;
   PermutedRows<I> rows_;
   DeviceArray<V> value_;
   typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory_;
   TicketCounterMemory counter_;
   DeviceArray<T> work_;  ///< of solves in place, or empty
+  const DenseLaunch how_;
 };
 
 }  // namespace
