@@ -96,36 +96,54 @@ template <class N, class I> struct DenseSource {
 };
 
 /// Stores all values of the block rows; `lanes` threads a tile.
-template <class T, class V, class I, int lanes>
+///   fixed  the size, or 0 if the compiler does not know it
+template <class T, class V, class I, int lanes, int fixed>
 __global__ void store_dense_values(DenseRows<V, I> A, DenseShape shape, DenseSource<DeviceScalar<T>, I> from,
                                    DeviceScalar<V>* to)
 {
   using N = DeviceScalar<T>;
+  if constexpr (fixed > 0) shape.size = shape.tile = fixed, shape.tiles = 1;
   const std::size_t thread = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   const std::size_t position = thread / lanes / shape.tiles;
   const int which = static_cast<int>(thread / lanes - position * shape.tiles), lane = threadIdx.x % lanes;
   if (position >= static_cast<std::size_t>(A.n)) return;
   const DenseTile<I> tile(A.begin, A.scaled, shape, position, which);
-  const int size = shape.size, first_row = which * shape.tile;
+  const int size = shape.size, first_row = which * shape.tile, rows = fixed > 0 ? fixed : tile.rows;
   const int row_step = from.transposed ? size : 1, column_step = from.transposed ? 1 : size;
   const std::size_t values = static_cast<std::size_t>(size) * size;
-  const N* const inverse = A.scaled ? from.inverse + from.row[position] * values : nullptr;
+  const N* const inverse = A.scaled ? from.inverse + from.row[position] * values + first_row * row_step : nullptr;
   for (I c = lane; c < tile.columns; c += lanes) {
     DeviceScalar<V>* const stored = to + tile.value_index(c, lane);
     const int step = tile.template row_step<lanes>(c, lane);
-    const bool is_own = c < tile.own;
-    const I block = is_own ? 0 : (c - tile.own) / size;
-    const int inner = static_cast<int>(is_own ? c : c - tile.own - block * size);  // column in the block
-    const N* const column = (is_own ? inverse : from.value + from.source[tile.first_block + block] * values) +
-                            static_cast<std::size_t>(inner) * column_step;
-    for (int r = 0; r < tile.rows; ++r) {
-      const int row = first_row + r;
-      N v(0);
-      if (is_own) v = N(0) - column[row * row_step];
-      else if (!A.scaled) v = column[row * row_step];
-      else
-        for (int k = 0; k < size; ++k) v += product(inverse[row * row_step + k * column_step], column[k * row_step]);
-      stored[r * step] = DeviceScalar<V>(v);
+    if (c < tile.own) {
+      const N* const column = inverse + static_cast<std::size_t>(c) * column_step;
+      for (int r = 0; r < rows; ++r) stored[r * step] = DeviceScalar<V>(N(0) - column[r * row_step]);
+      continue;
+    }
+    const I block = (c - tile.own) / size;
+    const N* const column = from.value + from.source[tile.first_block + block] * values +
+                            static_cast<std::size_t>(c - tile.own - block * size) * column_step;
+    if (!A.scaled) {
+      for (int r = 0; r < rows; ++r) stored[r * step] = DeviceScalar<V>(column[(first_row + r) * row_step]);
+      continue;
+    }
+    const auto store_products = [&](const auto* of_column, int distance) {
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+        N v(0);
+#pragma unroll
+        for (int k = 0; k < size; ++k)
+          v += product(inverse[r * row_step + k * column_step], of_column[k * distance]);
+        stored[r * step] = DeviceScalar<V>(v);
+      }
+    };
+    if constexpr (fixed > 0) {
+      N held[fixed];
+#pragma unroll
+      for (int k = 0; k < fixed; ++k) held[k] = column[k * row_step];
+      store_products(held, 1);
+    } else {
+      store_products(column, row_step);
     }
   }
 }

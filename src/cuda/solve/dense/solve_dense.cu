@@ -214,17 +214,12 @@ public:
     if (part == UpdatePart::rest) return;
     const DenseSource<DeviceScalar<T>, I> from = {as_device(value), as_device(inverse_diagonal), rows_.source.data(),
                                                   row_.data(), transposed_};
-    const auto store = [&](auto kernel) {
+    with_shape(how_.shape, [&](auto rows, auto lanes, auto, auto whole) {
       constexpr unsigned threads = 256;
-      const DenseShape& shape = how_.shape;
-      launch(kernel, {blocks_for(row_.size() * shape.tiles * shape.lanes, threads), threads, 0, stream}, dense_rows(),
-             shape, from, as_device(value_.data()));
-    };
-    switch (how_.shape.lanes) {
-      case 8: return store(store_dense_values<T, V, I, 8>);
-      case 16: return store(store_dense_values<T, V, I, 16>);
-      default: return store(store_dense_values<T, V, I, 32>);
-    }
+      const unsigned blocks = blocks_for(row_.size() * how_.shape.tiles * lanes, threads);
+      launch(store_dense_values<T, V, I, lanes, whole ? rows : 0>, {blocks, threads, 0, stream}, dense_rows(),
+             how_.shape, from, as_device(value_.data()));
+    });
   }
 
   PlanSummary summarize_plan() const override
