@@ -148,8 +148,10 @@ __device__ void prefetch_rows(const DenseRows<V, I>& A, const DenseShape& shape,
   prefetch_array(A.name, first, end);
 }
 
-/// Thread blocks of a multiprocessor for which registers must do: enough for some levels where rows are short.
-template <class N, int entries> constexpr int dense_thread_blocks = sizeof(N) > 8 ? 1 : entries <= 2 ? 4 : 2;
+/// Thread blocks of a multiprocessor for which registers must do, without values in local memory: several levels of
+/// short rows.
+template <class N, int rows, int entries>
+constexpr int dense_thread_blocks = sizeof(N) > 8 ? 1 : entries > 2 ? 2 : rows > 2 ? 3 : 4;
 
 /// It may begin before the previous launch has ended, which may be one of this kernel: mailboxes are cleared after the
 /// end of that launch, and b is read then; everything else is read before.
@@ -170,7 +172,7 @@ template <class N, int entries> constexpr int dense_thread_blocks = sizeof(N) > 
 ///   ahead            thread blocks; the last thread prefetches what the one that far ahead reads; 0: nothing
 ///   memory           a slot for each row of `first`, then of `second`
 template <class N, class V, class I, int rows, int lanes, int entries, bool whole>
-__global__ void __launch_bounds__(level_order_threads, dense_thread_blocks<N, entries>)
+__global__ void __launch_bounds__(level_order_threads, dense_thread_blocks<N, rows, entries>)
 solve_dense_rows(DenseRows<V, I> first, DenseRows<V, I> second, DenseShape shape, unsigned blocks_of_first,
                  unsigned ahead, typename DoubleBufferedMailbox<N>::View memory, TicketCounter* counter, const N* b,
                  N* x, bool conjugate)
