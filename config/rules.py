@@ -70,6 +70,7 @@ CUDA_ROOMS = {
     "sweep": "base/|sync/|analysis/|factor/|sweep/",
     "solve": r"base/|sync/|analysis/|solve/\w+\.",
     "solve/level_order": r"base/|sync/|analysis/|solve/\w+\.|solve/level_order/",
+    "solve/dense": r"base/|sync/|analysis/|solve/\w+\.|solve/dense/",
     "solve/merged": r"base/|sync/|analysis/|solve/\w+\.|solve/level_order/|solve/merged/",
     "solve/tiled": r"base/|sync/|analysis/|solve/\w+\.|solve/tiled/",
     "solve/wavefront": r"base/|sync/|analysis/|solve/\w+\.|solve/wavefront/",

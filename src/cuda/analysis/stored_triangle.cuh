@@ -40,24 +40,43 @@ void gather_rounded(DeviceArray<V>& to, const I* source, const T* from, cudaStre
          other, as_device(to.data()));
 }
 
-/// The triangle's rows in a given order. The entry nearest the diagonal is last in each row, in an upper triangle,
-/// too: its value arrives last, and the others are processed before.
+/// Returns the triangle's rows in a given order. The entry nearest the diagonal is last in each row, in an upper
+/// triangle, too: its value arrives last, and the others are processed before.
+///   order     n rows
+///   renumber  columns are positions in that order, not rows
+template <class I>
+PermutedRows<I> permuted_rows(const DeviceTriangle<I>& triangle, const I* order, bool renumber)
+{
+  const DeviceArray<I> source(triangle.source, triangle.source ? triangle.nnz() : 0);
+  const bool turn = !triangle.lower;
+  if (triangle.on_device.row_begin) return permute_rows(triangle.on_device, source.data(), order, renumber, turn);
+  const PatternView<I>& p = triangle.pattern();
+  const DeviceArray<I> begin(p.row_begin, static_cast<std::size_t>(p.n) + 1), column(p.column, p.nnz());
+  return permute_rows<I>({p.n, p.nnz(), begin.data(), column.data()}, source.data(), order, renumber, turn);
+}
+
+/// Returns them in level order, with columns renumbered. Moves from triangle.by_level if the triangle has it.
+///   order  triangle.rows_in_level_order()
+template <class I> PermutedRows<I> level_ordered_rows(const DeviceTriangle<I>& triangle, const I* order)
+{
+  const bool has_rows = triangle.by_level && !triangle.by_level->begin.empty();
+  return has_rows ? std::move(*triangle.by_level) : permuted_rows(triangle, order, true);
+}
+
+/// The triangle's rows in a given order, with their values.
 template <class T, class V, class I> class StoredTriangle {
 public:
   ///   order     n rows
   ///   renumber  columns are positions in that order, not rows
   StoredTriangle(const DeviceTriangle<I>& triangle, DeviceArray<I> order, bool renumber)
-      : StoredTriangle(triangle, std::move(order), [&](const I* row) { return permute(triangle, row, renumber); })
+      : StoredTriangle(triangle, std::move(order), [&](const I* row) { return permuted_rows(triangle, row, renumber); })
   {
   }
 
-  /// Stores the triangle in level order, with columns renumbered. Moves from triangle.by_level if the triangle has
-  /// it.
+  /// Stores the triangle by level_ordered_rows().
   explicit StoredTriangle(const DeviceTriangle<I>& triangle)
-      : StoredTriangle(triangle, triangle.rows_in_level_order(), [&](const I* row) {
-          const bool has_rows = triangle.by_level && !triangle.by_level->begin.empty();
-          return has_rows ? std::move(*triangle.by_level) : permute(triangle, row, true);
-        })
+      : StoredTriangle(triangle, triangle.rows_in_level_order(),
+                       [&](const I* row) { return level_ordered_rows(triangle, row); })
   {
   }
 
@@ -89,16 +108,6 @@ private:
       : row_(std::move(order)), rows_(rows(row_.data())), value_(triangle.nnz()),
         inverse_diagonal_(triangle.unit ? 0 : row_.size())
   {
-  }
-
-  static PermutedRows<I> permute(const DeviceTriangle<I>& triangle, const I* order, bool renumber)
-  {
-    const DeviceArray<I> source(triangle.source, triangle.source ? triangle.nnz() : 0);
-    const bool turn = !triangle.lower;
-    if (triangle.on_device.row_begin) return permute_rows(triangle.on_device, source.data(), order, renumber, turn);
-    const PatternView<I>& p = triangle.pattern();
-    const DeviceArray<I> begin(p.row_begin, static_cast<std::size_t>(p.n) + 1), column(p.column, p.nnz());
-    return permute_rows<I>({p.n, p.nnz(), begin.data(), column.data()}, source.data(), order, renumber, turn);
   }
 
   DeviceArray<I> row_;

@@ -37,6 +37,8 @@ public:
   DeviceTriangle(bool lower, const DevicePattern<I>& on_device, std::int64_t longest, bool unit);
 
   bool lower, unit;
+  int block_size = 1;  ///< of the dense blocks that rows and entries of the pattern are; n, levels and nnz count these
+  bool transposed_blocks = false;  ///< a block's values are the transpose of those in the factor's array
   const I* source = nullptr;
   DevicePattern<I> on_device = {};                 ///< or empty
   const DeviceLevels<I>* device_levels = nullptr;  ///< or nullptr

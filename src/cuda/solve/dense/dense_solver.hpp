@@ -1,0 +1,23 @@
+#pragma once
+
+/// `level_order` with dense blocks as entries: rows of the triangle are block rows.
+
+#include <memory>
+
+#include "cuda/analysis/triangle.hpp"
+#include "cuda/solve/solver.hpp"
+
+namespace syncfree {
+struct SolverOptions;
+}
+
+namespace syncfree::cuda {
+
+/// Makes the solver of a triangle with triangle.block_size > 1. Vectors have n * block_size entries. Blocks of the
+/// factor's arrays are stored column by column: entry (r, c) of block k is value[(k * size + c) * size + r]; `source`
+/// has indices of blocks; the inverse diagonal has n blocks. Throws Failure and std::bad_alloc.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_dense_block_solver(const DeviceTriangle<I>& triangle,
+                                                            const SolverOptions& options);
+
+}  // namespace syncfree::cuda
