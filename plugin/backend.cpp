@@ -16,19 +16,22 @@ static std::shared_ptr<Analysis> MakeAnalysis(const std::string &backend, Blocks
   auto made         = std::make_shared<Analysis>();
   made->key.backend = backend;
   made->blocks      = blocks;
-  if (blocks == Blocks::stored) made->preconditioner = syncfree::make_host_block_preconditioner<PetscScalar, Index>();
-  if (blocks == Blocks::copied) made->preconditioner = syncfree::make_host_blocked_preconditioner<PetscScalar, Index>();
 #if defined(SYNCFREE_HAVE_KOKKOS)
   if (backend == "kokkos") made->preconditioner = syncfree::make_kokkos_preconditioner<PetscScalar, Index>();
 #endif
 #if defined(SYNCFREE_HAVE_CUDA)
   if (backend == "cuda") {
-    auto on_device       = syncfree::make_cuda_preconditioner<PetscScalar, Index>();
+    auto on_device       = blocks == Blocks::stored   ? syncfree::make_cuda_block_preconditioner<PetscScalar, Index>()
+                           : blocks == Blocks::copied ? syncfree::make_cuda_blocked_preconditioner<PetscScalar, Index>()
+                                                      : syncfree::make_cuda_preconditioner<PetscScalar, Index>();
     made->cuda           = on_device.get();
     made->preconditioner = std::move(on_device);
   }
 #endif
-  if (!made->preconditioner) made->preconditioner = syncfree::make_host_preconditioner<PetscScalar, Index>();
+  if (made->preconditioner) return made;
+  if (blocks == Blocks::stored) made->preconditioner = syncfree::make_host_block_preconditioner<PetscScalar, Index>();
+  else if (blocks == Blocks::copied) made->preconditioner = syncfree::make_host_blocked_preconditioner<PetscScalar, Index>();
+  else made->preconditioner = syncfree::make_host_preconditioner<PetscScalar, Index>();
   return made;
 }
 
@@ -42,18 +45,31 @@ template <class Info> static bool WantsHost(const Info *, long)
   return false;
 }
 
-/* A matrix on the device is factored there, unless the user requested the host. */
-static PetscErrorCode ChooseBackend(Mat A, const MatFactorInfo *info, PetscBool *device, std::string *request)
+/* Tests whether a matrix, or the diagonal block of a parallel one, is on the device. */
+static PetscErrorCode ResidesThere(Mat A, PetscBool *there)
 {
-  Mat         block = A;
-  PetscBool   parallel, found;
-  std::string why;
+  Mat       block = A;
+  PetscBool parallel;
 
   PetscFunctionBegin;
-  *device = PETSC_FALSE;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
   if (parallel) PetscCall(MatGetDiagonalBlock(A, &block));
-  PetscCall(IsOnDevice(block, device));
+  PetscCall(IsOnDevice(block, there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix on the device is factored there, unless the user requested the host; so is a BAIJ matrix, which PETSc keeps on
+   the host, if it stands for an operator on the device. */
+static PetscErrorCode ChooseBackend(Mat A, const MatFactorInfo *info, Blocks blocks, PetscBool *device, std::string *request)
+{
+  SetupContext *handover;
+  PetscBool     found;
+  std::string   why;
+
+  PetscFunctionBegin;
+  PetscCall(ResidesThere(A, device));
+  PetscCall(QueryHandover(A, &handover));
+  if (!*device && blocks == Blocks::stored && handover && handover->operators) PetscCall(ResidesThere(handover->operators, device));
   if (!*device || WantsHost(info, 0)) {
     if (*device) *request = "-mat_factor_bind_factorization or -mat_factor_bind_solve is host";
     *device = PETSC_FALSE;
@@ -61,16 +77,6 @@ static PetscErrorCode ChooseBackend(Mat A, const MatFactorInfo *info, PetscBool 
   }
   PetscCall(FindDevice(&found, &why));
   *device = found;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Dense blocks are factored on the host only. */
-static PetscErrorCode UseBlocks(Factor *factor, Mat A, const std::string &wanted, Blocks blocks)
-{
-  PetscFunctionBegin;
-  PetscCheck(wanted == "auto" || wanted == "host", PETSC_COMM_SELF, PETSC_ERR_SUP, "Backend %s does not factor dense blocks; use -pc_syncfree_backend host or, with an AIJ matrix, -pc_syncfree_block_size 1", wanted.c_str());
-  PetscCall(NoteHost(A, "dense blocks are factored on the CPU", &factor->why_host));
-  if (factor->analysis->blocks != blocks) factor->analysis = MakeAnalysis("host", blocks);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,13 +91,9 @@ PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Setting
   PetscBool          device;
 
   PetscFunctionBegin;
-  if (blocks != Blocks::none) {
-    PetscCall(UseBlocks(factor, A, wanted, blocks));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCheck(wanted == "auto" || serves(wanted), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s requires backend %s, but -pc_syncfree_backend is %s; set one of them to auto", settings.solver.strategy.c_str(), known->backend, wanted.c_str());
   if (wanted == "auto" && backend == "host" && serves("cuda")) {
-    PetscCall(ChooseBackend(A, info, &device, &request));
+    PetscCall(ChooseBackend(A, info, blocks, &device, &request));
     if (device) backend = "cuda";
   } else if (backend == "cuda") {
     PetscCall(FindDevice(&device, &why));
@@ -101,8 +103,9 @@ PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Setting
   if (wanted != "auto") request = "-pc_syncfree_backend is " + wanted;
   else if (!serves("cuda")) request = "strategy " + settings.solver.strategy + " runs on the CPU only";
   if (backend != "cuda") PetscCall(NoteHost(A, request, &factor->why_host));
-  if (factor->analysis->key.backend == backend && factor->analysis->blocks == Blocks::none) PetscFunctionReturn(PETSC_SUCCESS);
-  factor->analysis = MakeAnalysis(backend, Blocks::none);
+  PetscCheck(backend != "kokkos" || blocks == Blocks::none, PETSC_COMM_SELF, PETSC_ERR_SUP, "Backend kokkos does not factor dense blocks; use -pc_syncfree_backend host or cuda or, with an AIJ matrix, -pc_syncfree_block_size 1");
+  if (factor->analysis->key.backend == backend && factor->analysis->blocks == blocks) PetscFunctionReturn(PETSC_SUCCESS);
+  factor->analysis = MakeAnalysis(backend, blocks);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

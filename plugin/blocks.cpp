@@ -42,21 +42,42 @@ static PetscErrorCode GetInodeSize(Mat block, PetscInt *size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Larger blocks have no compiled form (src/host/block/dense.hpp): they are slower than entries. */
-constexpr PetscInt most_chosen = 8;
+/* Larger blocks have no compiled form (src/host/block/dense.hpp, src/cuda/factor/factorize_dense.cu): they are slower than
+   entries. */
+constexpr PetscInt most_chosen = 8, most_chosen_there = 6;
 
 /* A matrix of one block is a dense one: it gains nothing, and a zero pivot is reported. */
-static bool HasFullBlocks(const BorrowedMatrix &matrix, const Orders &orders, PetscInt size)
+static PetscErrorCode HasFullBlocks(const BorrowedMatrix &matrix, const Orders &orders, PetscInt size, bool *full)
 {
   const auto pattern = matrix.Pattern();
+  const bool there   = matrix.there.row_begin;
 
-  if (size <= 1 || size > most_chosen || matrix.n <= size || matrix.n % size || !syncfree::check_row_offsets(pattern).ok()) return false;
-  if (!syncfree::keeps_blocks(orders.row, pattern.n, (Index)size) || !syncfree::keeps_blocks(orders.column, pattern.n, (Index)size)) return false;
-  return syncfree::find_full_blocks<Index>(pattern, (int)size, 1, nullptr);
+  PetscFunctionBegin;
+  *full = false;
+  if (size <= 1 || size > (there ? most_chosen_there : most_chosen) || matrix.n <= size || matrix.n % size || !syncfree::check_row_offsets(pattern).ok()) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!syncfree::keeps_blocks(orders.row, pattern.n, (Index)size) || !syncfree::keeps_blocks(orders.column, pattern.n, (Index)size)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (there) PetscCall(HasFullBlocksThere(matrix, size, full));
+  else *full = syncfree::find_full_blocks<Index>(pattern, (int)size, 1, nullptr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gets the pattern on the device if the matrix is there and can be factored there. */
+static PetscErrorCode LookThere(const Settings &settings, BorrowedMatrix *matrix)
+{
+  const std::string &strategy = settings.solver.strategy;
+  PetscBool          device;
+  std::string        why;
+
+  PetscFunctionBegin;
+  PetscCall(IsOnDevice(matrix->block, &device));
+  if (!device || settings.backend == "host" || (strategy != "auto" && strategy != "level_order") || matrix->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FindDevice(&device, &why));
+  if (device) PetscCall(GetDevicePattern(matrix->block, (Index)matrix->n, &matrix->there));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Finds blocks of more than one row which need no padding, so that the factor has the same entries; else gets 1. */
-static PetscErrorCode FindFullBlocks(Mat A, const Orders &orders, PetscInt *size)
+static PetscErrorCode FindFullBlocks(Mat A, const BlockRequest &request, PetscInt *size)
 {
   PetscInt given;
 
@@ -65,35 +86,32 @@ static PetscErrorCode FindFullBlocks(Mat A, const Orders &orders, PetscInt *size
   PetscCall(MatGetBlockSize(A, &given));
   PetscCall(WithRows(A, [&](BorrowedMatrix *matrix) -> PetscErrorCode {
     PetscInt of_inodes;
+    bool     full = false;
 
     PetscFunctionBegin;
     PetscCall(GetInodeSize(matrix->block, &of_inodes));
-    for (const PetscInt candidate : {given, of_inodes})
-      if (*size == 1 && HasFullBlocks(*matrix, orders, candidate)) *size = candidate;
+    if (given > 1 || of_inodes > 1) PetscCall(LookThere(request.settings, matrix));
+    for (const PetscInt candidate : {given, of_inodes}) {
+      if (!full) PetscCall(HasFullBlocks(*matrix, request.orders, candidate, &full));
+      if (full && *size == 1) *size = candidate;
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Tests whether a factorization by blocks would serve everything that is asked for, except for the blocks themselves. */
-static PetscErrorCode CanUseBlocks(Mat A, MatFactorShiftType shift, const Settings &settings, bool *can)
+static bool CanUseBlocks(MatFactorShiftType shift, const Settings &settings)
 {
   const std::string &strategy = settings.solver.strategy;
-  PetscBool          parallel, device;
-  Mat                block = A;
+  const bool         serves   = strategy == "auto" || strategy == "serial" || strategy == "blocks" || strategy == "level_order";
 
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  if (parallel) PetscCall(MatGetDiagonalBlock(A, &block));
-  PetscCall(IsOnDevice(block, &device));
-  *can = !device && IsShiftOfBlocks(shift) && (settings.backend == "auto" || settings.backend == "host") && (strategy == "auto" || strategy == "serial" || strategy == "blocks");
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return serves && IsShiftOfBlocks(shift) && settings.backend != "kokkos";
 }
 
 static PetscErrorCode GetBlocksOfEntries(Mat F, Mat A, MatFactorShiftType shift, const BlockRequest &request, ChosenBlocks *blocks)
 {
   const bool icc = F->factortype == MAT_FACTOR_ICC;
-  bool       can = false;
 
   PetscFunctionBegin;
   blocks->size = (PetscInt)request.settings.block_size;
@@ -101,8 +119,7 @@ static PetscErrorCode GetBlocksOfEntries(Mat F, Mat A, MatFactorShiftType shift,
   if (blocks->size > 0) PetscFunctionReturn(PETSC_SUCCESS);
   blocks->size   = 1;
   blocks->chosen = true;
-  if (!icc && !request.may_reorder) PetscCall(CanUseBlocks(A, shift, request.settings, &can));
-  if (can) PetscCall(FindFullBlocks(A, request.orders, &blocks->size));
+  if (!icc && !request.may_reorder && CanUseBlocks(shift, request.settings)) PetscCall(FindFullBlocks(A, request, &blocks->size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -119,6 +119,9 @@ PetscErrorCode RestoreDeviceValues(Mat, const PetscScalar **);
 PetscErrorCode GetDevicePattern(Mat, Index, syncfree::PatternView<Index> *);
 PetscErrorCode RestoreDevicePattern(Mat, syncfree::PatternView<Index> *);
 
+/* Tests whether the matrix, whose pattern was got there, consists of full blocks of that size. */
+PetscErrorCode HasFullBlocksThere(const BorrowedMatrix &, PetscInt size, bool *full);
+
 /* Sets the memory in which the object finds the arrays of its next call, and PETSc's current stream. */
 PetscErrorCode UseMemory(UsesDevice *, PetscMemType);
 

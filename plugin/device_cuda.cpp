@@ -103,6 +103,22 @@ PetscErrorCode RestoreDevicePattern(Mat block, syncfree::PatternView<Index> *pat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HasFullBlocksThere(const BorrowedMatrix &matrix, PetscInt size, bool *full)
+{
+  PetscFunctionBegin;
+  *full = false;
+#if SYNCFREE_DEVICE
+  cudaStream_t stream = nullptr;
+
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  const auto status = syncfree::test_full_blocks_on_device(matrix.Pattern(), matrix.there, (int)size, stream, full);
+  if (!status.ok()) PetscCall(PetscInfo(matrix.block, "Dense blocks were not looked for: %s\n", status.message().c_str()));
+#else
+  (void)matrix, (void)size;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode UseMemory(UsesDevice *object, PetscMemType type)
 {
   PetscFunctionBegin;

@@ -557,8 +557,8 @@ static PetscErrorCode MatGetFactor_MPIAIJ_SyncFree(Mat A, MatFactorType type, Ma
    Level: beginner
 
    Notes:
-   Works with `MATSEQAIJ` and `MATSEQAIJCUSPARSE` matrices; as `MAT_FACTOR_ILU`, with `MATSEQBAIJ` matrices, whose dense
-   blocks are factored on the CPU; and as `MAT_FACTOR_ICC`, with `MATSEQSBAIJ` matrices of block size 1. In parallel use
+   Works with `MATSEQAIJ` and `MATSEQAIJCUSPARSE` matrices; as `MAT_FACTOR_ILU`, with `MATSEQBAIJ` matrices, which are
+   factored by dense blocks; and as `MAT_FACTOR_ICC`, with `MATSEQSBAIJ` matrices of block size 1. In parallel use
    it for the blocks of `PCBJACOBI` or `PCASM`. `PCSYNCFREEILU` and `PCSYNCFREEICC` use this package for `MATMPIAIJ`
    matrices, too, the former for `MATMPIBAIJ` and the latter for `MATMPISBAIJ` matrices.
 

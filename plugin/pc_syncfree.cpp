@@ -213,7 +213,8 @@ static PetscErrorCode PCSetUp_SyncFreeILU(PC pc)
   PetscCall(GetExtension(pc, &extension));
   PetscCall(CheckMatrixType(pc, extension->WorkOfInner()));
   PetscCall(ClearFailure(pc, &handover.last));
-  handover.settings = extension->settings;
+  handover.settings  = extension->settings;
+  handover.operators = pc->mat;
   PetscCall(NoticeOtherStorage(pc, &handover.last));
   PetscCall(GetShiftType(pc, &handover.shift));
   ierr = NoticeOtherPattern(pc, (PetscBool)(!extension->ordered && !extension->reorders));
@@ -505,7 +506,7 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
-.  -pc_syncfree_block_size (auto|n)                       - factor an AIJ matrix by dense blocks of n rows, on the CPU (1: by entries; default auto: chosen, if blocks are full); for `PCSYNCFREEILU`
+.  -pc_syncfree_block_size (auto|n)                       - factor an AIJ matrix by dense blocks of n rows (1: by entries; default auto: chosen, if blocks are full); for `PCSYNCFREEILU`
 .  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
 .  -pc_syncfree_abmc_rows B                               - maximum number of rows in a block of the ordering `syncfree_abmc` (default 16)
 .  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware whose times the ordering `syncfree_auto` predicts (auto: that of the factor)
@@ -520,8 +521,8 @@ using namespace syncfree_plugin;
    pattern is analyzed once; the analysis is reused as long as the pattern does not change.
 
    For `MATSEQAIJ` and `MATMPIAIJ` matrices and types derived from them, and for `MATSEQBAIJ` and `MATMPIBAIJ` matrices,
-   whose dense blocks are factored as blocks on the CPU, with the strategies `serial`, `blocks` and `auto`. Of a parallel
-   matrix each process factors its diagonal block, as `PCBJACOBI` with `PCILU` on each block does.
+   whose dense blocks are factored as blocks: on the CPU with the strategies `serial`, `blocks` and `auto`, on a GPU with
+   `level_order` and `auto`. Of a parallel matrix each process factors its diagonal block, as `PCBJACOBI` with `PCILU` on each block does.
 
    A zero pivot, a NaN or an infinity in the factor results in `KSP_DIVERGED_PC_FAILED` on all processes of the `PC`.
 
@@ -551,7 +552,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
-.  -pc_syncfree_block_size (auto|n)                       - factor an AIJ matrix by dense blocks of n rows, on the CPU (1: by entries; default auto: chosen, if blocks are full); for `PCSYNCFREEILU`
+.  -pc_syncfree_block_size (auto|n)                       - factor an AIJ matrix by dense blocks of n rows (1: by entries; default auto: chosen, if blocks are full); for `PCSYNCFREEILU`
 .  -pc_syncfree_cyclic_colors K                           - number of colors of the ordering `syncfree_cyclic` (default 16)
 .  -pc_syncfree_abmc_rows B                               - maximum number of rows in a block of the ordering `syncfree_abmc` (default 16)
 .  -pc_syncfree_ordering_model (auto|cpu|gpu)             - hardware whose times the ordering `syncfree_auto` predicts (auto: that of the factor)

@@ -64,6 +64,7 @@ struct SetupContext {
   std::shared_ptr<Analysis> last; /* of the existing factored matrix, or NULL */
   PetscBool                 index_sets = PETSC_TRUE;  /* the inner type makes index sets */
   PetscBool                 reuses_ordering = PETSC_FALSE;
+  Mat                       operators       = nullptr; /* Amat of the PC: vectors are where it is */
 
   /* An ordering that the analysis makes, or one that it chooses; then no index sets count */
   std::optional<syncfree::OrderingOptions> ordering;

@@ -67,6 +67,23 @@ public:
 /// Creates the preconditioner. Never nullptr; throws nothing but std::bad_alloc. Does not access a device.
 template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner();
 
+/// Creates the preconditioner by dense blocks; see make_host_block_preconditioner(). The strategies are `level_order`
+/// and `auto`; choose_ordering() is an invalid argument.
+template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_block_preconditioner();
+
+/// Creates the same for a matrix that is given by entries; see make_host_blocked_preconditioner(). Finds the blocks on
+/// the host; values in device memory are copied to blocks there. A pattern in device memory is not used.
+template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_blocked_preconditioner();
+
+/// Tests on the current device whether A consists of full blocks, as find_full_blocks() does (syncfree/blocks.hpp).
+///   A          n x n, row offsets are checked; size divides n
+///   on_device  equal to A, in device memory, or empty
+///   stream     a cudaStream_t on which that is ready
+///   full       [out] false if the device fails
+///   errors     out_of_memory, device_failure
+template <class I>
+Status test_full_blocks_on_device(PatternView<I> A, PatternView<I> on_device, int size, void* stream, bool* full);
+
 /// Relaxation row by row: nodes return invalid_argument.
 template <class T, class I> class CudaRelaxation : public Relaxation<T, I>, public UsesDevice {
 public:

@@ -25,7 +25,7 @@ struct SolverOptions {
   std::int64_t expected_applies = 50;  ///< per analysis; limits the plan cost of `auto` and the groups of `merged`
   bool trials = false;  ///< `auto` plans and times a few strategies instead of using its model
   double wait_limit = 60;  ///< seconds of waiting after which a GPU thread block gives its launch up; 0: none
-  int block_size = 1;  ///< unknowns of a dense block (syncfree/blocks.hpp); others than 1 for host only
+  int block_size = 1;  ///< unknowns of a dense block (syncfree/blocks.hpp)
 
   /// All of them, to compare: an analysis serves other options only if these are equal.
   auto fields() const

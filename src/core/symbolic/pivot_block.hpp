@@ -15,19 +15,45 @@
 
 #include "syncfree/factor.hpp"
 #include "syncfree/scalar.hpp"
+#include "syncfree/status.hpp"
 
 namespace syncfree {
 
-/// What replaces a pivot 0 that is not the last one; 0: nothing does.
+/// Checks the shift type.
+///   errors  invalid_argument
+inline Status check_block_shift(const PivotRule& rule)
+{
+  if (rule.shift == Shift::none || rule.shift == Shift::inblocks) return {};
+  return failed(Code::invalid_argument,
+                "blocks are factored with shift type none or inblocks; use one of these, or factor by entries");
+}
+
+constexpr double least_pivot_sum = 1e-12;  ///< added to the sum of the diagonal
+
+/// What replaces a pivot 0 that is not the last one: fixed + relative (1e-12 + sum_k |a_kk|). If both are 0, nothing
+/// does.
+struct PivotBlockShift {
+  double fixed = 0, relative = 0;
+};
+
+///   natural  rows and columns are not permuted
+inline PivotBlockShift choose_pivot_block_shift(int n, const PivotRule& rule, bool natural)
+{
+  if (n == 15 && natural) return {rule.shift_amount, 0};
+  if (n < 2 || n > 7 || (n == 4 && rule.shift == Shift::none)) return {};
+  return {0, (n == 3 ? 0.333 : 0.25) * rule.shift_amount};
+}
+
+/// Returns that number.
 ///   a        n x n, column by column
 ///   natural  rows and columns are not permuted
 template <class T> real_t<T> pivot_block_shift(const T* a, int n, const PivotRule& rule, bool natural)
 {
-  if (n == 15 && natural) return static_cast<real_t<T>>(rule.shift_amount);
-  if (n < 2 || n > 7 || (n == 4 && rule.shift == Shift::none)) return 0;
-  auto sum = static_cast<real_t<T>>(1e-12);
+  const PivotBlockShift shift = choose_pivot_block_shift(n, rule, natural);
+  if (shift.relative == 0) return static_cast<real_t<T>>(shift.fixed);
+  auto sum = static_cast<real_t<T>>(least_pivot_sum);
   for (int k = 0; k < n; ++k) sum += std::abs(a[k * n + k]);
-  return static_cast<real_t<T>>((n == 3 ? 0.333 : 0.25) * rule.shift_amount) * sum;
+  return static_cast<real_t<T>>(shift.relative) * sum;
 }
 
 /// Inverts a block in place, by Gauss-Jordan elimination.

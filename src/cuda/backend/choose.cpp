@@ -15,6 +15,9 @@
 #include "cuda/base/granularity.hpp"
 #include "cuda/base/parallel_invoke.hpp"
 #include "cuda/base/vectors.hpp"
+#include "cuda/factor/factorize.hpp"
+#include "cuda/factor/factorize_dense.hpp"
+#include "cuda/solve/dense/dense_solver.hpp"
 #include "cuda/solve/make_solver.hpp"
 #include "cuda/solve/merged/rule.hpp"
 #include "cuda/solve/tiled/tiled.hpp"
@@ -25,6 +28,12 @@ namespace syncfree::cuda {
 template <class T, class I>
 void make_solver(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a, const char* strategy)
 {
+  if (triangle.block_size > 1) {
+    a->solver[which] = a->options.single_storage
+                           ? make_dense_block_solver<T, single_t<T>, I>(triangle, a->options)
+                           : make_dense_block_solver<T, T, I>(triangle, a->options);
+    return;
+  }
   SolverOptions chosen = a->options;
   chosen.strategy = strategy ? strategy : a->choice.strategy;
   const Status status = make_device_solver(chosen, triangle, &a->solver[which]);
@@ -33,6 +42,7 @@ void make_solver(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysi
 
 template <class T, class I> void StrategyChooser<T, I>::choose_and_make()
 {
+  if (a_.by_blocks) return make_dense_blocks();
   confirm_tiles();
   if (is_auto() && a_.options.trials && task_.A.n > 0) {
     choose_by_trials();
@@ -41,6 +51,18 @@ template <class T, class I> void StrategyChooser<T, I>::choose_and_make()
     choose_by_model();
     make_chosen();
   }
+}
+
+/// Dense blocks have one strategy.
+template <class T, class I> void StrategyChooser<T, I>::make_dense_blocks()
+{
+  a_.choice = {"level_order", asks_for("auto") ? "dense blocks" : "forced", PlanForm::rows};
+  make_solver(lower, L(), &a_);
+  make_solver(upper, U(), &a_);
+  if (!task_.factorizes || a_.factorization) return;
+  a_.factorization = std::make_unique<DeviceBlockFactorization<T, I>>(
+      a_.pattern, a_.lower_levels, a_.options.block_size, a_.row_order.empty(), a_.options.single_storage);
+  a_.factorization->take_rows(std::move(found_.kept_rows));
 }
 
 // Pencils and tiles of grids
@@ -89,6 +111,7 @@ template <class T, class I> void StrategyChooser<T, I>::confirm_tiles()
 
 template <class T, class I> bool StrategyChooser<T, I>::wants_inodes() const
 {
+  if (a_.by_blocks) return false;
   const bool wanted = chooses() || asks_for("level_order") || asks_for("tiled");
   return wanted && !found_.L->grid.star && found_.longest() <= longest_with_inodes;
 }
@@ -372,11 +395,11 @@ template <class T, class I> void StrategyChooser<T, I>::make_solvers()
 template <class T, class I> void StrategyChooser<T, I>::make_factorization()
 {
   if (!task_.factorizes || a_.factorization) return;
-  a_.factorization =
-      std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels, a_.options.single_storage);
-  a_.factorization->take_rows(std::move(found_.kept_rows));
+  auto made = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels, a_.options.single_storage);
+  made->take_rows(std::move(found_.kept_rows));
   const bool by_loop = a_.choice.strategy == "loop" && a_.made.kind == Kind::ilu && found_.were_split();
-  if (by_loop) a_.factorization->use(make_loop_factorization<T>(task_.A, a_.pattern));
+  if (by_loop) made->use(make_loop_factorization<T>(task_.A, a_.pattern));
+  a_.factorization = std::move(made);
 }
 
 #define INSTANTIATE(T, I)               \

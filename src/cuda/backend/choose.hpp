@@ -55,7 +55,7 @@ public:
   }
 
   /// True if the choice depends on more than the levels.
-  bool chooses() const { return is_auto() && a_.options.expected_applies > 0; }
+  bool chooses() const { return is_auto() && !a_.by_blocks && a_.options.expected_applies > 0; }
   /// True if inodes are wanted: `level_order` or `tiled` may run, and rows are not so long that they are split.
   bool wants_inodes() const;
   /// Threads for host work that runs concurrently with the device.
@@ -76,6 +76,7 @@ private:
 
   bool has_failed(PlanForm form) const { return std::find(failed_.begin(), failed_.end(), form) != failed_.end(); }
 
+  void make_dense_blocks();
   void confirm_tiles();
   double time_of_wavefront(const Grid<I>& grid, std::int64_t longest, std::int64_t levels) const;
   TileChoice find_tile(const Grid<I>& grid) const;

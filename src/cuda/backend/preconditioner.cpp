@@ -2,7 +2,8 @@
 /// are made on the device, from rows and columns that may already be in device memory; other patterns and plans are
 /// made by the core on the host. Values and solves stay on the device. As on the host: with A(r, c) = L U
 /// the solve of A x = b is y_i = b_{r(i)}, L U z = y, x_{c(i)} = z_i; that of A^T x = b exchanges r and c and uses
-/// U^T L^T; and IC's transposed solve is the solve itself.
+/// U^T L^T; and IC's transposed solve is the solve itself. If the factor is of dense blocks, rows and entries of
+/// patterns and orders are blocks, and vectors have block_size entries for each row.
 
 #include <algorithm>
 #include <initializer_list>
@@ -27,6 +28,9 @@ namespace {
 
 template <class T, class I> class DevicePreconditioner : public CudaPreconditioner<T, I> {
 public:
+  ///   by_blocks  A and the factor are of dense blocks of SolverOptions::block_size
+  explicit DevicePreconditioner(bool by_blocks) : by_blocks_(by_blocks) {}
+
   /// Keeps the analysis alive for graphs that have captured solves.
   ~DevicePreconditioner() override { calls_.captures().keep_for_graphs(std::move(analysis_)); }
 
@@ -48,6 +52,7 @@ public:
         calls_.limit_waits(options.wait_limit);
         auto made = std::make_unique<Analysis<T, I>>();
         made->options = options;
+        made->by_blocks = by_blocks_;
         made->captures = &calls_.captures();
         MemoryPool* const pool = MemoryPool::of_device();
         if (prepared) made->memory_before = prepared->memory_before;
@@ -68,6 +73,7 @@ public:
   {
     return calls_.execute([&]() -> Status {
       prepared_.reset();
+      if (by_blocks_) return failed(Code::invalid_argument, "no order of dense blocks is chosen by predicted times");
       SYNCFREE_CUDA(cudaStreamSynchronize(stream()));
       const ValuesToChooseBy<T> values = {A.value, calls_.on_device()};
       const Status status = choose_ordering_on_device<T, I>(A.pattern, on_device, values, request, out,
@@ -134,7 +140,7 @@ public:
         else with_vectors(v.b, v.x, [&](const T* from, T* to) { both(first, second, from, to, conjugate); });
         c += count;
       }
-      return calls_.end_solve(x, static_cast<std::size_t>(n()), x_leading, static_cast<int>(columns.count));
+      return calls_.end_solve(x, rows(), x_leading, static_cast<int>(columns.count));
     });
   }
 
@@ -144,11 +150,11 @@ public:
       const Status status = check_half();
       if (!status.ok()) return status;
       with_vectors(b, x, [&](const T* from, T* to) {
-        if (!natural()) gather(n(), analysis_->row_order.data(), from, to, stream());
+        if (!natural()) gather(n(), analysis_->row_order.data(), from, to, stream(), block_size());
         solve_one(lower, natural() ? from : to, to, {});
         if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), false, to, to, stream());
       });
-      return calls_.end_solve(x, static_cast<std::size_t>(n()));
+      return calls_.end_solve(x, rows());
     });
   }
 
@@ -162,9 +168,9 @@ public:
         T* z = natural() ? to : analysis_->work.data();
         if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), true, from, z, stream());
         solve_one(upper, kind() == Kind::icc ? z : from, z, {});
-        if (z != to) scatter(n(), analysis_->column_order.data(), z, to, stream());
+        if (z != to) scatter(n(), analysis_->column_order.data(), z, to, stream(), block_size());
       });
-      return calls_.end_solve(x, static_cast<std::size_t>(n()));
+      return calls_.end_solve(x, rows());
     });
   }
 
@@ -206,7 +212,7 @@ public:
   {
     FactorValues<T> v;
     if (!factored_) return v;
-    const DeviceFactorization<T, I>& f = *analysis_->factorization;
+    const DeviceFactor<T, I>& f = *analysis_->factorization;
     try {
       read_values(f.lower_values(), &v.lower);
       read_values(f.upper_values(), &v.upper);
@@ -230,7 +236,7 @@ private:
     calls_.captures().take_numbers_away(stream());
     if (A.pattern.n != a.pattern.n || A.pattern.nnz() != a.nnz) return failed(Code::another_pattern);
     a.bad_root = -2;
-    A.value = calls_.values(&a.copies, A.value, a.nnz);
+    A.value = calls_.values(&a.copies, A.value, static_cast<std::size_t>(a.nnz) * a.block_values());
     const Status status = update_or_follow_merged(&a, stream(), [&] { return factor_and_update(A, rule); });
     if (!status.ok()) return status;
     pair_solvers();
@@ -321,7 +327,7 @@ private:
   /// Values of the factor that this solver uses.
   const T* numbers(TriangleIndex which) const
   {
-    const DeviceFactorization<T, I>& f = *analysis_->factorization;
+    const DeviceFactor<T, I>& f = *analysis_->factorization;
     return (which == lower || which == lower_transposed ? f.lower_values() : f.upper_values()).data();
   }
 
@@ -342,10 +348,10 @@ private:
     }
     const bool whole = first == lower;
     T* work = a.work.data();
-    gather(n(), (whole ? a.row_order : a.column_order).data(), b, work, stream());
+    gather(n(), (whole ? a.row_order : a.column_order).data(), b, work, stream(), block_size());
     solve_one(first, work, work, {conjugate});
     solve_one(second, work, work, {conjugate, a.overlaps});
-    scatter(n(), (whole ? a.column_order : a.row_order).data(), work, x, stream());
+    scatter(n(), (whole ? a.column_order : a.row_order).data(), work, x, stream(), block_size());
   }
 
   static constexpr int most_columns = 32;  ///< solved at once
@@ -366,7 +372,7 @@ private:
   {
     Analysis<T, I>& a = *analysis_;
     auto &first_solver = *a.solver[first], &second_solver = *a.solver[second];
-    const std::size_t rows = static_cast<std::size_t>(n());
+    const std::size_t rows = this->rows();
     T* x = v.x;
     if (natural() && both_interleaved(v, &first_solver, &second_solver, conjugate)) return;
     const SolveMode mode = {conjugate}, next = {conjugate, a.overlaps};
@@ -382,11 +388,13 @@ private:
     }
     const bool whole = first == lower;
     for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
-      gather(n(), (whole ? a.row_order : a.column_order).data(), v.b + c * v.b_leading, work + c * rows, stream());
+      gather(n(), (whole ? a.row_order : a.column_order).data(), v.b + c * v.b_leading, work + c * rows, stream(),
+             block_size());
     first_solver.solve({work, x, rows, v.x_leading, v.count}, mode, stream());
     second_solver.solve({x, work, v.x_leading, rows, v.count}, next, stream());
     for (std::size_t c = 0; c < static_cast<std::size_t>(v.count); ++c)
-      scatter(n(), (whole ? a.column_order : a.row_order).data(), work + c * rows, x + c * v.x_leading, stream());
+      scatter(n(), (whole ? a.column_order : a.row_order).data(), work + c * rows, x + c * v.x_leading, stream(),
+              block_size());
   }
 
   /// Enlarges the work array. The previous one is kept for captured solves.
@@ -408,7 +416,7 @@ private:
     const Interleaving between = first_solver->traits().interleaving;
     if (!a.interleaves || between.columns == 1 || !(between == second_solver->traits().interleaving)) return false;
     const auto columns = static_cast<unsigned>((v.count + between.columns - 1) / between.columns * between.columns);
-    const std::size_t rows = static_cast<std::size_t>(n()), leading = between.whole_rows ? 1 : rows;
+    const std::size_t rows = this->rows(), leading = between.whole_rows ? 1 : rows;
     const unsigned step = between.whole_rows ? columns : static_cast<unsigned>(between.columns);
     try {
       widen_work(rows * columns);
@@ -426,7 +434,7 @@ private:
   /// Calls body(b, x) with device pointers.
   template <class Body> void with_vectors(const T* b, T* x, Body body)
   {
-    if (n() > 0) calls_.with_vectors(&analysis_->copies, static_cast<std::size_t>(n()), false, b, x, body);
+    if (n() > 0) calls_.with_vectors(&analysis_->copies, rows(), false, b, x, body);
   }
 
   void read_values(const DeviceArray<T>& from, Array<T>* to) const
@@ -452,11 +460,14 @@ private:
   }
 
   I n() const { return analysis_->pattern.n; }
+  std::size_t rows() const { return analysis_->vector_size(); }
+  int block_size() const { return analysis_->options.block_size; }
   Kind kind() const { return analysis_->pattern.kind; }
   bool natural() const { return analysis_->row_order.empty(); }
   cudaStream_t stream() const { return calls_.stream(); }
   const T* inverse_pivot() const { return analysis_->factorization->inverse_pivot().data(); }
 
+  const bool by_blocks_;
   CallScope calls_;
   std::unique_ptr<Analysis<T, I>> analysis_;
   std::unique_ptr<PreparedMatrix<I>> prepared_;  ///< from choose_ordering() to analyse()
@@ -468,7 +479,12 @@ private:
 
 template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner()
 {
-  return std::make_unique<cuda::DevicePreconditioner<T, I>>();
+  return std::make_unique<cuda::DevicePreconditioner<T, I>>(false);
+}
+
+template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_block_preconditioner()
+{
+  return std::make_unique<cuda::DevicePreconditioner<T, I>>(true);
 }
 
 bool has_cuda_device(std::string* why)
@@ -482,7 +498,9 @@ bool has_cuda_device(std::string* why)
   return false;
 }
 
-#define INSTANTIATE(T, I) template std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner<T, I>();
+#define INSTANTIATE(T, I)                                                              \
+  template std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner<T, I>(); \
+  template std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_block_preconditioner<T, I>();
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 
 }  // namespace syncfree

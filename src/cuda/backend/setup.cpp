@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/choose/estimate.hpp"
@@ -25,12 +26,25 @@ namespace {
 template <class T, class I> void make_work(Analysis<T, I>* a)
 {
   for (const auto& solver : a->solver)
-    if (solver && !solver->traits().in_place && a->work.empty()) a->work = DeviceArray<T>(a->pattern.n);
+    if (solver && !solver->traits().in_place && a->work.empty()) a->work = DeviceArray<T>(a->vector_size());
 }
 
 template <class T, class I> void show_blocks(const Analysis<T, I>& a, DeviceTriangle<I>* L, DeviceTriangle<I>* U)
 {
   if (a.blocks.count() > 0) L->blocks = U->blocks = &a.blocks;
+}
+
+/// Checks what is asked of a factorization by dense blocks, which `level_order` alone solves with.
+Status check_block_options(Kind kind, const SolverOptions& options)
+{
+  if (options.block_size < 1) return check_block_size(0, options.block_size);
+  if (kind != Kind::ilu) return failed(Code::invalid_argument, "dense blocks are factored as ILU, not as IC");
+  const std::string& name = options.strategy;
+  if (name == "auto" || name == "level_order") return {};
+  if (!find_strategy(name, "cuda")) return failed(Code::unknown_strategy, name);
+  return failed(Code::invalid_argument, "strategy " + name + " has no form for dense blocks of size " +
+                                            std::to_string(options.block_size) +
+                                            "; use level_order or auto, or factor by entries (block size 1)");
 }
 
 template <class T, class I> class Analyser {
@@ -44,7 +58,7 @@ public:
     a_.nnz = task_.A.nnz();
     if (!split_if_possible()) status = make_on_host();
     if (!status.ok()) return status;
-    if (!a_.row_order.empty()) a_.work = DeviceArray<T>(task_.A.n);
+    if (!a_.row_order.empty()) a_.work = DeviceArray<T>(a_.vector_size());
     chooser_.choose_and_make();
     if (a_.factorization) a_.factorization->use(a_.solver[lower].get());
     make_work(&a_);
@@ -213,6 +227,8 @@ private:
     found_.L.emplace(true, a_.pattern.lower(), a_.pattern.counts.most_lower, true);
     found_.U.emplace(false, a_.pattern.upper(), a_.pattern.counts.most_upper, false);
     found_.L->captures = found_.U->captures = a_.captures;
+    found_.L->block_size = found_.U->block_size = a_.options.block_size;
+    if (a_.by_blocks) a_.blocks = {};
     if (!warps_solve_blocks(a_.blocks.most, a_.pattern.n, a_.blocks.count(), found_.longest())) a_.blocks = {};
     show_blocks(a_, &*found_.L, &*found_.U);
   }
@@ -283,8 +299,12 @@ private:
 template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a)
 {
   Status status = check_threads(a->options.threads);
-  if (status.ok()) status = check_no_blocks(a->options);
-  return status.ok() ? Analyser<T, I>(task, a).make_analysis() : status;
+  if (status.ok())
+    status = a->by_blocks ? check_block_options(task.symbolic.kind, a->options) : check_no_blocks(a->options);
+  if (!status.ok()) return status;
+  status = Analyser<T, I>(task, a).make_analysis();
+  status.block_row = a->by_blocks && status.row >= 0;
+  return status;
 }
 
 template <class I> MergeForecast PendingMergePlans<I>::forecast_lower()
@@ -356,6 +376,8 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
   DeviceTriangle<I> lower_one(true, Ut.pattern_view(), Ut.source.data(), false);
   DeviceTriangle<I> upper_one(false, Lt.pattern_view(), Lt.source.data(), true);
   lower_one.captures = upper_one.captures = a->captures;
+  lower_one.block_size = upper_one.block_size = a->options.block_size;
+  lower_one.transposed_blocks = upper_one.transposed_blocks = a->by_blocks;
   try {
     parallel_invoke(a->options.threads, {[&] { make_transposed(upper_transposed, lower_one, a); },
                                  [&] { make_transposed(lower_transposed, upper_one, a); }});

@@ -14,7 +14,7 @@
 #include "cuda/backend/call_scope.hpp"
 #include "cuda/backend/pair_update.hpp"
 #include "cuda/base/launch.hpp"
-#include "cuda/factor/factorize.hpp"
+#include "cuda/factor/factor.hpp"
 #include "cuda/solve/merged/plan.hpp"
 #include "cuda/solve/solver.hpp"
 #include "syncfree/solver.hpp"
@@ -38,23 +38,25 @@ template <class I> struct PendingMergePlans {
   void drop_plans();               ///< when the solvers have theirs
 };
 
-/// Never moved, because its parts refer to each other.
+/// Never moved, because its parts refer to each other. If A and the factor are of dense blocks of options.block_size,
+/// rows and entries of patterns, levels and orders are blocks.
 template <class T, class I> struct Analysis {
-  I nnz = 0;  ///< of A
+  bool by_blocks = false;  ///< A and the factor are of dense blocks, of one row or more
+  I nnz = 0;               ///< of A
   FactorPattern<I> made;  ///< orders after fetch_orders(), triangles after fetch_pattern()
   DeviceFactorPattern<I> pattern;
   DeviceLevels<I> lower_levels;
   SolverOptions options;
   Choice choice;
   LevelCounts levels;
-  std::unique_ptr<DeviceFactorization<T, I>> factorization;  ///< if the task requests one
+  std::unique_ptr<DeviceFactor<T, I>> factorization;  ///< if the task requests one
   std::unique_ptr<PendingMergePlans<I>> pending_merge;        ///< until the solvers have had values
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by TriangleIndex; transposed ones when first needed
   std::unique_ptr<PairSolver<T>> pair;  ///< L and U, if one launch is faster
   DeviceArray<I> row_order, column_order;                     ///< empty in natural order
   RowBlocks<I> blocks;  ///< of rows in their order, if a warp can solve each; else empty
-  DeviceArray<T> work;                                        ///< n values if orders or solvers require them
-  DeviceArray<T> wide_work;                                   ///< n values for each of several right-hand sides
+  DeviceArray<T> work;       ///< a vector if orders or solvers require it
+  DeviceArray<T> wide_work;  ///< a vector for each of several right-hand sides
   bool overlaps = launches_can_overlap();  ///< U's launch with L's
   bool interleaves = true;  ///< false: there was no memory for interleaved values between L and U
   Copies<T> copies;
@@ -63,6 +65,17 @@ template <class T, class I> struct Analysis {
   std::int64_t memory_before = 0;  ///< bytes of all arrays of the process, including other preconditioners
   std::size_t peak_bytes = 0;      ///< in addition to these, up to the first refresh; 0: not known yet
   I bad_root = -2;  ///< result of find_bad_root after a refresh; -2: not computed yet
+
+  std::size_t block_values() const
+  {
+    const auto size = static_cast<std::size_t>(options.block_size);
+    return size * size;
+  }
+  /// Entries of a vector.
+  std::size_t vector_size() const
+  {
+    return static_cast<std::size_t>(pattern.n) * static_cast<std::size_t>(options.block_size);
+  }
 };
 
 template <class I> struct PreparedMatrix;
@@ -75,7 +88,7 @@ template <class I> struct Task {
   PreparedMatrix<I>* prepared = nullptr;  ///< of A, or nullptr; what the analysis needs is taken from it
 };
 
-/// Reads a->options and fills the rest. The pattern of ILU(0) and IC(0) is made on the device.
+/// Reads a->options and a->by_blocks and fills the rest. The pattern of ILU(0) and IC(0) is made on the device.
 template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T, I>* a);
 
 /// Queues new values for L's and U's solvers; ends pending plans first, while the device processes what is queued.

@@ -17,10 +17,11 @@ template <class T, class I> Summary summarize_analysis(const Analysis<T, I>& a)
   s.strategy = a.choice.strategy;
   s.reason = a.choice.reason;
   s.estimated_form = name_of(a.choice.form);
-  s.rows = a.pattern.n;
-  s.operations = a.pattern.counts.operations;
-  s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size());
-  s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size());
+  s.block_size = a.options.block_size;
+  s.rows = static_cast<std::int64_t>(a.vector_size());
+  s.operations = a.pattern.counts.operations * static_cast<std::int64_t>(a.block_values()) * a.options.block_size;
+  s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size() * a.block_values());
+  s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size() * a.block_values());
   s.single_storage = a.options.single_storage;
   s.factor_bytes = a.pattern.pattern_bytes();
   s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +

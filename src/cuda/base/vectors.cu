@@ -25,6 +25,20 @@ template <class N, class I> __global__ void scatter_kernel(std::size_t n, const 
   if (i < n) x[order[i]] = z[i];
 }
 
+template <class N, class I>
+__global__ void gather_blocks_kernel(std::size_t values, unsigned size, const I* order, const N* b, N* y)
+{
+  const std::size_t k = this_thread();
+  if (k < values) y[k] = b[static_cast<std::size_t>(order[k / size]) * size + k % size];
+}
+
+template <class N, class I>
+__global__ void scatter_blocks_kernel(std::size_t values, unsigned size, const I* order, const N* z, N* x)
+{
+  const std::size_t k = this_thread();
+  if (k < values) x[static_cast<std::size_t>(order[k / size]) * size + k % size] = z[k];
+}
+
 template <class N> __global__ void scale_kernel(std::size_t n, const N* inverse_pivot, bool up, const N* b, N* x)
 {
   const std::size_t i = this_thread();
@@ -49,16 +63,35 @@ template <class N> __global__ void check_kernel(std::size_t n, const N* inverse_
 
 }  // namespace
 
-template <class T, class I> void gather(I n, const I* order, const T* b, T* y, cudaStream_t stream)
+template <class T, class I>
+void gather(I n, const I* order, const T* b, T* y, cudaStream_t stream, int block_size)
 {
-  launch(gather_kernel<DeviceScalar<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n, order, as_device(b),
-         as_device(y));
+  const std::size_t values = static_cast<std::size_t>(n) * static_cast<std::size_t>(block_size);
+  const LaunchParameters parameters = {blocks_for(values, threads), threads, 0, stream};
+  if (block_size == 1)
+    launch(gather_kernel<DeviceScalar<T>, I>, parameters, values, order, as_device(b), as_device(y));
+  else
+    launch(gather_blocks_kernel<DeviceScalar<T>, I>, parameters, values, static_cast<unsigned>(block_size), order,
+           as_device(b), as_device(y));
 }
 
-template <class T, class I> void scatter(I n, const I* order, const T* z, T* x, cudaStream_t stream)
+template <class T, class I>
+void scatter(I n, const I* order, const T* z, T* x, cudaStream_t stream, int block_size)
 {
-  launch(scatter_kernel<DeviceScalar<T>, I>, {blocks_for(n, threads), threads, 0, stream}, n, order, as_device(z),
-         as_device(x));
+  const std::size_t values = static_cast<std::size_t>(n) * static_cast<std::size_t>(block_size);
+  const LaunchParameters parameters = {blocks_for(values, threads), threads, 0, stream};
+  if (block_size == 1)
+    launch(scatter_kernel<DeviceScalar<T>, I>, parameters, values, order, as_device(z), as_device(x));
+  else
+    launch(scatter_blocks_kernel<DeviceScalar<T>, I>, parameters, values, static_cast<unsigned>(block_size), order,
+           as_device(z), as_device(x));
+}
+
+template <class T, class I>
+void copy_to_places(std::size_t count, const I* place, const T* from, T* to, cudaStream_t stream)
+{
+  launch(scatter_kernel<DeviceScalar<T>, I>, {blocks_for(count, threads), threads, 0, stream}, count, place,
+         as_device(from), as_device(to));
 }
 
 template <class T, class I>
@@ -86,8 +119,9 @@ template <class T, class I> I find_bad_root(I n, const T* inverse_pivot, cudaStr
 }
 
 #define INSTANTIATE(T, I)                                                           \
-  template void gather<T, I>(I, const I*, const T*, T*, cudaStream_t);              \
-  template void scatter<T, I>(I, const I*, const T*, T*, cudaStream_t);             \
+  template void gather<T, I>(I, const I*, const T*, T*, cudaStream_t, int);         \
+  template void scatter<T, I>(I, const I*, const T*, T*, cudaStream_t, int);        \
+  template void copy_to_places<T, I>(std::size_t, const I*, const T*, T*, cudaStream_t); \
   template void scale_by_root<T, I>(I, const T*, bool, const T*, T*, cudaStream_t); \
   template void conjugate_vector<T, I>(I, const T*, T*, cudaStream_t);              \
   template I find_bad_root<T, I>(I, const T*, cudaStream_t);

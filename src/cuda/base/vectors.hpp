@@ -2,16 +2,24 @@
 
 /// Operations on device vectors before and after the solves. Throws Failure.
 
+#include <cstddef>
+
 #include "syncfree/cuda/detail/device.hpp"
 #include "syncfree/status.hpp"
 
 namespace syncfree::cuda {
 
-/// y_i = b_{order(i)}
-template <class T, class I> void gather(I n, const I* order, const T* b, T* y, cudaStream_t stream);
+/// y_i = b_{order(i)}, n blocks of block_size values
+template <class T, class I>
+void gather(I n, const I* order, const T* b, T* y, cudaStream_t stream, int block_size = 1);
 
-/// x_{order(i)} = z_i
-template <class T, class I> void scatter(I n, const I* order, const T* z, T* x, cudaStream_t stream);
+/// x_{order(i)} = z_i, likewise
+template <class T, class I>
+void scatter(I n, const I* order, const T* z, T* x, cudaStream_t stream, int block_size = 1);
+
+/// to[place[k]] = from[k] for k < count; the places are distinct
+template <class T, class I>
+void copy_to_places(std::size_t count, const I* place, const T* from, T* to, cudaStream_t stream);
 
 /// x = D^(1/2) b if `up`, else D^(-1/2) b, with real nonnegative D = 1 / inverse_pivot; x == b is allowed.
 template <class T, class I>

@@ -181,17 +181,6 @@ template <class T> __global__ void start_attempt(UnsetNumbers<T> unset, Outcome*
     if (k < unset.size[i]) SentinelValue<DeviceScalar<T>>::clear(sentinel_at(unset.v[i], k));
 }
 
-template <class T> __global__ void round_to_single(std::size_t count, DeviceScalar<T>* v)
-{
-  const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (k < count) v[k] = DeviceScalar<T>(DeviceScalar<single_t<T>>(v[k]));
-}
-
-template <class T> void round(const DeviceArray<T>& v, cudaStream_t stream)
-{
-  launch(round_to_single<T>, {blocks_for(v.size(), 256), 256, 0, stream}, v.size(), as_device(v.data()));
-}
-
 template <class I> Granularity granularity_of_L(const DeviceFactorPattern<I>& pattern, I levels)
 {
   const DevicePattern<I> L = pattern.lower();
@@ -220,10 +209,9 @@ template <class T> unsigned long long bits(T v)
 template <class T, class I>
 DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels,
                                                bool single)
-    : pattern_(pattern), levels_(levels), single_(single && !std::is_same_v<T, single_t<T>>),
+    : DeviceFactor<T, I>(pattern, 1, single), levels_(levels),
       slots_(pattern, granularity_of_L(pattern, levels.count), sizeof(T)), counter_(name), top_(1), outcome_(1),
-      described_(2), lower_(pattern.lower_column.size()), upper_(pattern.upper_column.size()),
-      inverse_pivot_(pattern.n)
+      described_(2)
 {
   const Granularity granularity = granularity_of_L(pattern, levels.count);
   if (slots_.made()) {
@@ -415,8 +403,7 @@ template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* r
     *made_again = true;
     queue_attempt(&task);
   }
-  if (single_)
-    for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_}) round(*v, task.stream);
+  if (single_) this->round_values(task.stream);
   *report = task.shifts.report(repaired);
   return {};
 }

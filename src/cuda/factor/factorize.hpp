@@ -11,7 +11,7 @@
 #include "core/symbolic/pivot.hpp"
 #include "cuda/analysis/factor_pattern.hpp"
 #include "cuda/analysis/levels.hpp"
-#include "cuda/analysis/pattern_copy.hpp"
+#include "cuda/factor/factor.hpp"
 #include "cuda/factor/from_loop.hpp"
 #include "cuda/factor/update_lists.hpp"
 #include "cuda/factor/update_slots.hpp"
@@ -32,7 +32,7 @@ struct Outcome {
 template <class T, class I> struct FactorView;
 
 /// Throws Failure and std::bad_alloc.
-template <class T, class I> class DeviceFactorization {
+template <class T, class I> class DeviceFactorization final : public DeviceFactor<T, I> {
 public:
   ///   pattern  must outlive this
   ///   levels   of L; must outlive this
@@ -42,40 +42,21 @@ public:
   /// Lets a solver of L compute the pivots, if it can and no other entries are updated: with c_ip = a_ip a_pi they are
   /// 1 / y_i, y_i = 1 / (a_ii - sum_p c_ip y_p). The solver must be for the same pattern, must outlive this object and
   /// must be given new values after each begin_factorization().
-  void use(DeviceSolver<T, I>* solver_of_L)
+  void use(DeviceSolver<T, I>* solver_of_L) override
   {
     if (slots_.only_pivots() && !single_ && solver_of_L && solver_of_L->traits().inverse) solver_of_L_ = solver_of_L;
   }
 
-  /// Takes row offsets and columns of A; otherwise they are copied from the host when first needed.
-  void take_rows(DevicePatternCopy<I> rows) { rows_ = std::move(rows); }
-
-  /// Returns the rows taken, or copied since.
-  PatternCopyView<I> kept_rows() const { return rows_.pattern_copy_view(); }
-
   /// Uses `loop` for factors that need no remedy of the pivot rule; may be nullptr.
   void use(std::unique_ptr<LoopFactorization<T, I>> loop) { loop_ = std::move(loop); }
 
-  /// Queues the first attempt at factoring A. Factorizations are bitwise equal.
-  ///   A        the pattern that was analysed, values in device memory, which must stay until end()
-  ///   returns  true if work that needs the factor may be queued before end(); its results are unusable if end() fails
-  ///            or says that it has made the factor again
-  bool begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
+  bool begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream) override;
 
-  /// Waits for the outcome, and factors again as long as the pivot rule demands. Reads back one Outcome per attempt.
-  ///   report      [out] what the pivot rule did
-  ///   made_again  [out] true if begin_factorization() returned false, or if the factor differs from the one that it
-  ///               queued
-  ///   errors      zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
-  Status end(PivotReport* report, bool* made_again);
+  /// Reads back one Outcome per attempt.
+  ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
+  Status end(PivotReport* report, bool* made_again) override;
 
-  /// nnz(L), nnz(U) and n values in the pattern's order; valid after a successful end().
-  const DeviceArray<T>& lower_values() const { return lower_; }
-  const DeviceArray<T>& upper_values() const { return upper_; }
-  const DeviceArray<T>& inverse_pivot() const { return inverse_pivot_; }
-
-  std::size_t factor_value_bytes() const { return lower_.bytes() + upper_.bytes() + inverse_pivot_.bytes(); }
-  std::size_t factor_plan_bytes() const
+  std::size_t factor_plan_bytes() const override
   {
     return rows_.pattern_copy_bytes() + ready_.bytes() + slots_.slot_bytes() + lists_.list_bytes() +
            (loop_ ? loop_->factor_loop_bytes() : 0);
@@ -107,10 +88,11 @@ private:
   Status status_of_rows(const Task& task, const Outcome& outcome);
   double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
 
-  const DeviceFactorPattern<I>& pattern_;
+  using DeviceFactor<T, I>::pattern_, DeviceFactor<T, I>::single_;
+  using DeviceFactor<T, I>::rows_;  ///< also for positive_definite; may be made when first needed
+  using DeviceFactor<T, I>::lower_, DeviceFactor<T, I>::upper_, DeviceFactor<T, I>::inverse_pivot_;
+
   const DeviceLevels<I>& levels_;
-  bool single_;
-  DevicePatternCopy<I> rows_;     ///< of A, for positive_definite; may be made when first needed
   UpdateSlots<I> slots_;       ///< made if rows are short
   std::size_t occupancy_limit_bytes_ = 0;
   UpdateLists<I> lists_;       ///< made if they are long
@@ -121,7 +103,6 @@ private:
   DeviceArray<unsigned long long> top_;
   DeviceArray<Outcome> outcome_;
   DeviceArray<double> described_;
-  DeviceArray<T> lower_, upper_, inverse_pivot_;
   unsigned attempts_ = 0;
   std::unique_ptr<LoopFactorization<T, I>> loop_;
   DeviceSolver<T, I>* solver_of_L_ = nullptr;

@@ -192,10 +192,9 @@ template <class T, class I>
 Status BlockFactorization<T, I>::factorize_rows(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values,
                                                 PivotReport* report)
 {
-  if (rule.shift != Shift::none && rule.shift != Shift::inblocks)
-    return failed(Code::invalid_argument,
-                  "blocks are factored with shift type none or inblocks; use one of these, or factor by entries");
-  const Status status = with_block_size(size_, [&](auto fixed) {
+  Status status = check_block_shift(rule);
+  if (!status.ok()) return status;
+  status = with_block_size(size_, [&](auto fixed) {
     return this->factor_in_order(
         &work_, BlockRowFactorizer<fixed(), T, I>(pattern_, size_, this->rows_of_A(), A, given_, rule, values));
   });

@@ -240,8 +240,12 @@ TEST(DeviceWaits, end_in_factorizations)
     PivotRule rule;
     const char* strategy;
     const char* name;
+    int block_size = 1;
   };
   const std::vector<Factored> all = {
+      {line_of_points(1000, 3, 1), PivotRule(), "level_order", "factorization", 3},   // dense blocks
+      {line_of_points(1000, 7, 1), PivotRule(), "level_order", "factorization", 7},
+      {line_of_points(12, 97, 1), PivotRule(), "level_order", "factorization", 97},   // not in shared memory
       {chain(3000), PivotRule(), "level_order", "factorization"},                     // narrow levels: one row per warp
       {waves_of_rows(12, 4000, 4), PivotRule(), "level_order", "level_order"},        // rows that update pivots only
       {with_unknowns(waves_of_rows(8, 1000, 4), 3), PivotRule(), "level_order", "factorization"},  // several per warp
@@ -252,12 +256,15 @@ TEST(DeviceWaits, end_in_factorizations)
   for (const Factored& f : all) {
     SCOPED_TRACE(testing::Message() << f.strategy << ", " << f.A.n << " rows");
     const Watchdog watchdog("a factorization", 30);
-    const auto p = make_cuda_preconditioner<double, I>();
-    ASSERT_EQ(p->analyse(f.A.pattern(), {}, options_of(f.strategy)).message(), "success");
+    const auto p =
+        f.block_size > 1 ? make_cuda_blocked_preconditioner<double, I>() : make_cuda_preconditioner<double, I>();
+    SolverOptions options = options_of(f.strategy);
+    options.block_size = f.block_size;
+    ASSERT_EQ(p->analyse(f.A.pattern(), {}, options).message(), "success");
     ASSERT_EQ(p->refresh(f.A.view(), f.rule).message(), "success");
     const auto truth = p->values();
     Status status;
-    for (unsigned n = 1; n < 60000 && status.ok(); n += 997) {
+    for (unsigned n = 1; n < 60000 && status.ok(); n += f.block_size > 8 ? 1 : 997) {
       ASSERT_GT(WaitMonitor::drop_publication(f.name, n), 0);
       status = p->refresh(f.A.view(), f.rule);
     }

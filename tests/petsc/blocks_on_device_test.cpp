@@ -1,0 +1,70 @@
+/*
+  Block ILU on a device compared with PETSc's own of BAIJ matrices.
+*/
+
+#include "block_matrix.hpp"
+#include "life.hpp"
+
+#include <limits>
+
+#if defined(PETSC_HAVE_CUDA)
+namespace {
+
+Factored set_up_there(Mat A, const std::string& block_size, const Request& request = {})
+{
+  const Options options("-pc_syncfree_block_size " + block_size);
+  Factored ours = set_up_ours(A, request);
+  ok(PCSetFromOptions(ours.pc));
+  ours.refusal = refused([&] { return PCSetUp(ours.pc); });
+  return ours;
+}
+
+/* An AIJ matrix on the device, by blocks that are named or chosen, and a BAIJ matrix that stands for it. */
+TEST(BlocksOnTheDevice, applies_are_those_of_baij)
+{
+  if (!has_device()) GTEST_SKIP() << "no device";
+  for (PetscInt size : {2, 3, 4, 5, 6, 7, 8, 11}) {
+    const MatOwner blocks = BlockMatrix{4, 3, 3, size}.make();
+    MatOwner A;
+    ok(MatConvert(blocks, MATSEQAIJ, MAT_INITIAL_MATRIX, A.out()));
+    ok(MatConvert(A, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, A.out()));
+    for (const char* ordering : {MATORDERINGNATURAL, "syncfree_multicolor"})
+      for (PetscInt levels : {0, 1}) {
+        Request request;
+        request.ordering = ordering;
+        request.levels = levels;
+        SCOPED_TRACE("block size " + std::to_string((long long)size) + ", " + request.text());
+        const Factored petsc = set_up_petsc(blocks, request), named = set_up_there(A, std::to_string((long long)size), request);
+        EXPECT_TRUE(contains(view(named.pc), "syncfree backend: cuda\n")) << view(named.pc);
+        EXPECT_TRUE(contains(view(named.pc), "syncfree strategy: level_order")) << view(named.pc);
+        expect_same_applies(petsc, named, rows(A));
+        Factored stored = set_up_ours(A, request);
+        ok(PCSetOperators(stored.pc, A, blocks));
+        ok(PCSetUp(stored.pc));
+        EXPECT_TRUE(contains(view(stored.pc), "syncfree backend: cuda (data copied from the host)")) << view(stored.pc);
+        expect_same_applies(petsc, stored, rows(A));
+      }
+  }
+}
+
+TEST(BlocksOnTheDevice, follow_new_values_and_name_the_row_of_a_failure)
+{
+  if (!has_device()) GTEST_SKIP() << "no device";
+  BlockMatrix values{4, 3, 3, 3};
+  const MatOwner blocks = values.make();
+  MatOwner A;
+  ok(MatConvert(blocks, MATSEQAIJ, MAT_INITIAL_MATRIX, A.out()));
+  ok(MatConvert(A, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, A.out()));
+  Factored ours = set_up_there(A, "0");
+  EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 3 (dense blocks; ")) << view(ours.pc);
+  values.seed = 5;
+  for (Mat each : {(Mat)A, (Mat)blocks}) values.fill(each);
+  ok(PCSetUp(ours.pc));
+  expect_same_applies(set_up_petsc(blocks, {}), ours, rows(A));
+  set_value(A, 7, 6, std::numeric_limits<PetscReal>::quiet_NaN());
+  ok(PCSetErrorIfFailure(ours.pc, PETSC_TRUE));
+  const Refusal refusal = refused([&] { return PCSetUp(ours.pc); });
+  EXPECT_TRUE(refusal.says("block row 2")) << refusal.text;
+}
+}  // namespace
+#endif
