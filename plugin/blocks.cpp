@@ -43,8 +43,14 @@ static PetscErrorCode GetInodeSize(Mat block, PetscInt *size)
 }
 
 /* Larger blocks have no compiled form (src/host/block/dense.hpp, src/cuda/factor/factorize_dense.cu): they are slower than
-   entries. */
-constexpr PetscInt most_chosen = 8, most_chosen_there = 6;
+   entries. On a device those of 3 rows have slower applications than entries by `tiled` or `merged`: EXPERIMENTS.md, "Dense
+   blocks". */
+constexpr PetscInt least_chosen = 2, most_chosen = 8, least_chosen_there = 4, most_chosen_there = 6;
+
+static bool IsChosenSize(PetscInt size, bool there)
+{
+  return there ? size >= least_chosen_there && size <= most_chosen_there : size >= least_chosen && size <= most_chosen;
+}
 
 /* A matrix of one block is a dense one: it gains nothing, and a zero pivot is reported. */
 static PetscErrorCode HasFullBlocks(const BorrowedMatrix &matrix, const Orders &orders, PetscInt size, bool *full)
@@ -54,7 +60,7 @@ static PetscErrorCode HasFullBlocks(const BorrowedMatrix &matrix, const Orders &
 
   PetscFunctionBegin;
   *full = false;
-  if (size <= 1 || size > (there ? most_chosen_there : most_chosen) || matrix.n <= size || matrix.n % size || !syncfree::check_row_offsets(pattern).ok()) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!IsChosenSize(size, there) || matrix.n <= size || matrix.n % size || !syncfree::check_row_offsets(pattern).ok()) PetscFunctionReturn(PETSC_SUCCESS);
   if (!syncfree::keeps_blocks(orders.row, pattern.n, (Index)size) || !syncfree::keeps_blocks(orders.column, pattern.n, (Index)size)) PetscFunctionReturn(PETSC_SUCCESS);
   if (there) PetscCall(HasFullBlocksThere(matrix, size, full));
   else *full = syncfree::find_full_blocks<Index>(pattern, (int)size, 1, nullptr);

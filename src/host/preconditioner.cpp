@@ -18,6 +18,7 @@
 #include "core/pattern/pattern_copy.hpp"
 #include "core/support/instantiate.hpp"
 #include "core/support/parallel.hpp"
+#include "core/symbolic/pivot_block.hpp"
 #include "factorize.hpp"
 #include "factorize_loop.hpp"
 #include "solves.hpp"
@@ -158,14 +159,6 @@ std::unique_ptr<RowFactorization<T, I>> make_factorization(const FactorPattern<I
   return std::make_unique<BlockFactorization<T, I>>(pattern, A, options.block_size, options.threads, form.values);
 }
 
-/// Operations of a factorization. With blocks an inversion takes 4/3 s^3 of them, a product s^3 + (s - 1) s^2.
-template <class I> std::int64_t count_all_operations(const FactorPattern<I>& pattern, std::int64_t s)
-{
-  const auto products = static_cast<std::int64_t>(pattern.upper_column.size());
-  return count_operations(pattern) * s * s * s + static_cast<std::int64_t>(pattern.n) * (s * s * s - s) / 3 +
-         products * (s - 1) * s * s;
-}
-
 /// Chooses the strategy if that needs no trials.
 template <class T, class I> void choose_by_model(Analysis<T, I>* a)
 {
@@ -186,7 +179,8 @@ Status make_analysis(PatternView<I> A, const SymbolicOptions<I>& symbolic, const
   status.block_row = by_blocks && status.row >= 0;
   if (!status.ok()) return status;
   a->nnz = A.nnz();
-  a->operations = count_all_operations(a->pattern, options.block_size);
+  a->operations = count_block_operations(count_operations(a->pattern), a->pattern.n,
+                                         static_cast<std::int64_t>(a->pattern.upper_column.size()), options.block_size);
   a->factorization = make_factorization<T>(a->pattern, A, form, options);
   if (!a->factorization->rows_of_A()) a->rows.keep_pattern(A);
   if (!a->pattern.natural()) a->work.resize(static_cast<std::size_t>(a->vector_size()));

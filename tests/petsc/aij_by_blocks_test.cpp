@@ -215,7 +215,7 @@ TEST(AijByBlocks, an_ordering_that_is_reused_and_separates_the_rows_of_blocks_le
 TEST(AijByBlocks, a_matrix_that_changes_its_type_in_place_is_another_operator)
 {
   for (const char* ordering : {MATORDERINGNATURAL, MATORDERINGRCM, "syncfree_auto"}) {
-    const MatOwner A = aij_of(BlockMatrix{4, 3, 1, 3}.make());
+    const MatOwner A = aij_of(BlockMatrix{4, 3, 1, 3, 1, 0}.make());
     Mat same = A;
     Request request;
     request.ordering = ordering;

@@ -12,8 +12,8 @@ namespace {
 
 Factored set_up_there(Mat A, const std::string& block_size, const Request& request = {})
 {
+  Factored ours = set_up_ours(A, request); /* by entries */
   const Options options("-pc_syncfree_block_size " + block_size);
-  Factored ours = set_up_ours(A, request);
   ok(PCSetFromOptions(ours.pc));
   ours.refusal = refused([&] { return PCSetUp(ours.pc); });
   return ours;
@@ -50,18 +50,18 @@ TEST(BlocksOnTheDevice, applies_are_those_of_baij)
 TEST(BlocksOnTheDevice, follow_new_values_and_name_the_row_of_a_failure)
 {
   if (!has_device()) GTEST_SKIP() << "no device";
-  BlockMatrix values{4, 3, 3, 3};
+  BlockMatrix values{4, 3, 3, 4};
   const MatOwner blocks = values.make();
   MatOwner A;
   ok(MatConvert(blocks, MATSEQAIJ, MAT_INITIAL_MATRIX, A.out()));
   ok(MatConvert(A, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, A.out()));
-  Factored ours = set_up_there(A, "0");
-  EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 3 (dense blocks; ")) << view(ours.pc);
+  Factored ours = set_up_there(A, "auto");
+  EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 4 (dense blocks; ")) << view(ours.pc);
   values.seed = 5;
   for (Mat each : {(Mat)A, (Mat)blocks}) values.fill(each);
   ok(PCSetUp(ours.pc));
   expect_same_applies(set_up_petsc(blocks, {}), ours, rows(A));
-  set_value(A, 7, 6, std::numeric_limits<PetscReal>::quiet_NaN());
+  set_value(A, 9, 8, std::numeric_limits<PetscReal>::quiet_NaN());
   ok(PCSetErrorIfFailure(ours.pc, PETSC_TRUE));
   const Refusal refusal = refused([&] { return PCSetUp(ours.pc); });
   EXPECT_TRUE(refusal.says("block row 2")) << refusal.text;

@@ -11,6 +11,7 @@
 /// is shifted. One case is not followed: PETSc shifts in blocks of 9, too, where it was built with AVX2 or AVX-512.
 
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "syncfree/factor.hpp"
@@ -18,6 +19,16 @@
 #include "syncfree/status.hpp"
 
 namespace syncfree {
+
+/// Operations of a factorization by blocks of s unknowns: an inversion takes 4/3 s^3 of them, a product
+/// s^3 + (s - 1) s^2.
+///   operations    count_operations() of the pattern of blocks
+///   rows, uppers  block rows, and blocks of U
+inline std::int64_t count_block_operations(std::int64_t operations, std::int64_t rows, std::int64_t uppers,
+                                           std::int64_t s)
+{
+  return operations * s * s * s + rows * (s * s * s - s) / 3 + uppers * (s - 1) * s * s;
+}
 
 /// Checks the shift type.
 ///   errors  invalid_argument

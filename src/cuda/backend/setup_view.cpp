@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/support/instantiate.hpp"
+#include "core/symbolic/pivot_block.hpp"
 #include "cuda/backend/setup.hpp"
 
 namespace syncfree::cuda {
@@ -19,7 +20,8 @@ template <class T, class I> Summary summarize_analysis(const Analysis<T, I>& a)
   s.estimated_form = name_of(a.choice.form);
   s.block_size = a.options.block_size;
   s.rows = static_cast<std::int64_t>(a.vector_size());
-  s.operations = a.pattern.counts.operations * static_cast<std::int64_t>(a.block_values()) * a.options.block_size;
+  s.operations = count_block_operations(a.pattern.counts.operations, a.pattern.n,
+                                        static_cast<std::int64_t>(a.pattern.upper_column.size()), s.block_size);
   s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size() * a.block_values());
   s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size() * a.block_values());
   s.single_storage = a.options.single_storage;
