@@ -39,7 +39,7 @@ RUNS = {
     "solves_200": ("poisson_h200.csv", "2026-11-22", ""),
     "solves": ("solves_h200.csv", "2026-11-22", ""),
     "gamg": ("gamg_h200.csv", "2026-11-21", ""),
-    "orders": ("orders_h200.csv", "2026-11-27", "four calls; its lines of `syncfree_auto` are by older rules"),
+    "orders": ("orders_h200.csv", "2026-11-27", "five calls; multicolor, cyclic and ABMC `a2fe8db`"),
     "sor": ("sor_h200.csv", "2026-11-22", ""),
     "examples": ("examples_h200.csv", "2026-11-23", "one run each"),
     "ranks": ("ranks_h200.csv", "2026-11-22", "copied from a printed table, with its few digits"),
