@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "larger.hpp"
 #include "oracle.hpp"
 
 namespace syncfree {
@@ -28,7 +29,7 @@ BackwardError backward_error(const OwnedTriangle<double, I>& T, const std::vecto
   BackwardError e;
   const auto raise = [](double* worst, Wide residual, Wide size) {
     const auto part = static_cast<double>(size > 0 ? residual / size : residual);
-    *worst = part <= *worst ? *worst : part;  // keeps a NaN
+    *worst = larger(*worst, part);
   };
   for (I i = 0; i < T.n; ++i) {
     const Wide diagonal = T.unit() ? Wide(1) : 1 / static_cast<Wide>(T.inverse_diagonal[i]);

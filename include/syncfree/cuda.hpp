@@ -71,8 +71,9 @@ template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_
 /// and `auto`; choose_ordering() is an invalid argument.
 template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_block_preconditioner();
 
-/// Creates the same for a matrix that is given by entries; see make_host_blocked_preconditioner(). Finds the blocks on
-/// the host; values in device memory are copied to blocks there. A pattern in device memory is not used.
+/// Creates the same for a matrix that is given by entries; see make_host_blocked_preconditioner(). Full blocks are
+/// found on the device, others on the host. Values are copied to blocks on the device, unless a matrix in host memory
+/// has blocks that are not full.
 template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_blocked_preconditioner();
 
 /// Tests on the current device whether A consists of full blocks, as find_full_blocks() does (syncfree/blocks.hpp).

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "../factor_oracle.hpp"
+#include "../larger.hpp"
 #include "block_task.hpp"
 
 namespace syncfree {
@@ -129,7 +130,7 @@ double residual(const BlockTask<T, I>& task, const Dense<Wide<T>>& LU, Operation
   double worst = 0;
   for (std::size_t i = 0; i < rest.size(); ++i) {
     const double r = static_cast<double>(std::abs(rest[i]) / scale[i]);
-    worst = r <= worst ? worst : r;  // keeps a NaN
+    worst = larger(worst, r);
   }
   return worst;
 }

@@ -4,6 +4,7 @@
   Matrices of random dense blocks, and the comparison of two preconditioners on them.
 */
 
+#include "../larger.hpp"
 #include "factored.hpp"
 
 /* Random dense blocks on a 7-point grid. Diagonal blocks dominate, by the diagonal that is `beside` their own; with a factor
@@ -72,7 +73,7 @@ inline testing::AssertionResult close(const Numbers& a, const Numbers& b)
   if (a.size() != b.size()) return testing::AssertionFailure() << a.size() << " and " << b.size() << " entries";
   for (std::size_t i = 0; i < a.size(); ++i) {
     most = std::max(most, magnitude(a[i]));
-    worst = magnitude(a[i] - b[i]) <= worst ? worst : magnitude(a[i] - b[i]);
+    worst = syncfree::larger(worst, magnitude(a[i] - b[i]));
   }
   if (worst <= 4500 * eps * most) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "differ by " << worst << " of " << most;

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "../factor_oracle.hpp"
+#include "../larger.hpp"
 #include "../types.hpp"
 #include "backend.hpp"
 #include "syncfree/strategy.hpp"
@@ -73,7 +74,7 @@ template <class T> double residual(const Dense<Wide<T>>& A, const T* b, const T*
       scale += std::abs(A(i, j)) * std::abs(widen(x[j]));
     }
     const double r = static_cast<double>(std::abs(rest) / (scale > 0 ? scale : 1));
-    worst = r <= worst ? worst : r;  // keeps a NaN
+    worst = larger(worst, r);
   }
   return worst;
 }

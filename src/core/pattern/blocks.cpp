@@ -76,7 +76,7 @@ Status check_no_blocks(const SolverOptions& options)
 {
   if (options.block_size == 1) return {};
   return failed(Code::invalid_argument, "block size " + std::to_string(options.block_size) +
-                                            ": this preconditioner factors by entries; by blocks the host does");
+                                            ": this preconditioner factors by entries");
 }
 
 template <class I> Status make_block_pattern(PatternView<I> A, int size, BlockPattern<I>* out)

@@ -102,6 +102,7 @@ private:
   bool has_full_blocks(const PatternView<I>& A) override
   {
     const PatternOnDevice<I> rows(A, on_device_);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // copies to the device may go on after the call
     return consists_of(full_, rows.pattern, calls_.stream());
   }
 
@@ -123,6 +124,7 @@ private:
     }
     if (value_.empty()) {
       place_ = DeviceArray<I>(pattern.place);
+      SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // the copy may go on
       value_ = DeviceArray<T>(pattern.values());
       value_.fill(0, calls_.stream());  // zeros of the padding stay
     }

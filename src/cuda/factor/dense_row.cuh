@@ -123,7 +123,7 @@ public:
     if (shared)
       store(block(lowers_ + 1), static_cast<Count>(uppers_) * values(),
             F_.upper + offset(upper_begin_));
-    const bool finite_before = all_fit(a, values());
+    const bool finite_before = all_finite(a, values());
     const double shift = pivot_shift_of(a, size_, F_.shift);
     __syncwarp();
     int index;
@@ -183,6 +183,15 @@ private:
     return F_.upper + offset(upper_begin_ + (e - lowers_ - 1));
   }
 
+  __device__ bool all_finite(const N* v, Count count) const
+  {
+    bool all = true;
+#pragma unroll 1
+    for (Count at = lane_; at < count; at += 32) all = all && finite(v[at]);
+    return __all_sync(~0u, all);
+  }
+
+  /// As all_finite(), in the precision in which they will be stored.
   __device__ bool all_fit(const N* v, Count count) const
   {
     bool fit = true;

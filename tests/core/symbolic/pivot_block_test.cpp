@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "battery.hpp"
+#include "larger.hpp"
 #include "types.hpp"
 
 namespace syncfree {
@@ -42,7 +43,7 @@ template <class T> struct Inverted {
         T sum(i == j ? -1 : 0);
         for (int k = 0; k < n; ++k) sum += block[k * n + i] * inverse[j * n + k];
         const double modulus = static_cast<double>(std::abs(sum));
-        worst = modulus <= worst ? worst : modulus;
+        worst = larger(worst, modulus);
       }
     return worst;
   }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "../../battery.hpp"
+#include "../../larger.hpp"
 #include "../../watchdog.hpp"
 #include "../device_support.hpp"
 
@@ -60,7 +61,7 @@ double backward_error(const OwnedCsr<double, I>& A, const double* x, const doubl
       size += std::abs(A.value[k] * x[A.column[k]]);
     }
     const double error = std::abs(rest) / (size > 0 ? size : 1);
-    worst = error <= worst ? worst : error;
+    worst = larger(worst, error);
   }
   return worst;
 }

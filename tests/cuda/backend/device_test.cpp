@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "../../battery.hpp"
+#include "../../larger.hpp"
 #include "../../watchdog.hpp"
 #include "../device_support.hpp"
 #include "syncfree/cuda/detail/device.hpp"
@@ -147,7 +148,7 @@ double backward_error_of_chain(double multiplier, const std::vector<double>& b, 
     const long double before = i ? static_cast<long double>(multiplier) * x[i - 1] : 0;
     const long double size = std::abs(before) + std::abs(static_cast<long double>(x[i])) + std::abs(b[i]);
     const long double part = std::abs(b[i] - before - x[i]) / (size > 0 ? size : 1);
-    worst = part <= worst ? worst : part;  // keeps a NaN
+    worst = larger(worst, part);
   }
   return static_cast<double>(worst);
 }

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "../../larger.hpp"
 #include "../../types.hpp"
 #include "../../watchdog.hpp"
 #include "syncfree/blocks.hpp"
@@ -79,7 +80,7 @@ template <class Vector> void expect_same(const Vector& x, const Vector& truth, d
   double error = 0, size = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     const double difference = static_cast<double>(std::abs(x[i] - truth[i]));
-    error = difference <= error ? error : difference;  // keeps a NaN
+    error = larger(error, difference);
     size = std::max(size, static_cast<double>(std::abs(truth[i])));
   }
   EXPECT_LE(error, tolerance * size);
