@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/pattern/of_entries.hpp"
 #include "core/pattern/pattern_copy.hpp"
 #include "core/support/instantiate.hpp"
 #include "syncfree/blocks.hpp"
@@ -16,26 +17,6 @@
 
 namespace syncfree {
 namespace {
-
-/// The order of block rows that an order of n rows is.
-///   order   n entries, or nullptr; left empty then
-///   errors  invalid_argument: rows of a block do not stay together
-template <class I> Status order_of_blocks(const I* order, I n, I size, std::vector<I>* blocks)
-{
-  if (!keeps_blocks(order, n, size))
-    return failed(Code::invalid_argument, "the ordering separates the rows of a block of size " +
-                                              std::to_string(size) + "; order blocks, or use block size 1");
-  for (I i = 0; order && i < n; i += size) blocks->push_back(order[i] / size);
-  return {};
-}
-
-template <class I> std::vector<I> order_of_rows(const I* blocks, I n, I size)
-{
-  std::vector<I> order;
-  for (I i = 0; blocks && i < n; ++i)
-    for (I r = 0; r < size; ++r) order.push_back(blocks[i] * size + r);
-  return order;
-}
 
 template <class T, class I> class BlockedPreconditioner : public Preconditioner<T, I> {
 public:
