@@ -1,5 +1,5 @@
 /// Implementation of cuda/analysis/levels.hpp. On a grid levels follow from a row's grid point; they are guessed and
-/// then verified for each row. Otherwise rows wait for each other. Then rows are sorted by level.
+/// then verified for each row. Otherwise rows wait for each other. Then rows are sorted by level, if they are wanted.
 
 #include "cuda/analysis/levels.hpp"
 
@@ -98,12 +98,14 @@ find_levels_by_waiting(DevicePattern<I> T, bool lower, unsigned* level, TicketCo
   }
 }
 
+/// *highest = highest level of the rows that have one, initially 0
 __global__ void find_highest(std::size_t n, const unsigned* level, unsigned* highest)
 {
   unsigned own = 0;
   for (std::size_t i = this_thread(); i < n; i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
     own = max(own, level[i]);
-  atomic_max(highest, own);
+  own = __reduce_max_sync(~0u, own);
+  if (threadIdx.x % 32 == 0 && load_relaxed(highest) < own) atomic_max(highest, own);
 }
 
 template <class I> __global__ void number_rows(std::size_t n, I* row)
@@ -139,7 +141,7 @@ public:
       : T_(T), lower_(lower), grid_(grid), stream_(stream), patience_(patience ? patience : patience_for(T)),
         most_(most),
         can_(T.n > 0 && static_cast<std::uint64_t>(T.n) < ~0u), guessed_(can_ && grid.may_have_levels(T.n)),
-        flag_(stream), level_(can_ ? T.n : 0)
+        outcome_(1), level_(can_ ? T.n : 0)
   {
     if (guessed_) take_guess();
     else if (can_) start_waiting();
@@ -148,10 +150,9 @@ public:
   LevelBound bound()
   {
     if (!can_) return {};
-    if (!are_known()) return {std::min<std::int64_t>(find_highest_level(), most_), true};
-    (void)sort();
-    count_levels();
-    return {levels_.count, false};
+    const bool all = are_known();
+    const std::int64_t highest = read_outcome().highest;
+    return all ? LevelBound{highest, false} : LevelBound{std::min<std::int64_t>(highest, most_), true};
   }
 
   void lift_bound(unsigned most = no_bound)
@@ -159,8 +160,6 @@ public:
     if (!can_ || most_ >= most || are_known()) return;
     most_ = most;
     if (most == no_bound) patience_ = patience_for(T_);
-    flag_ = Flag(stream_);
-    known_.reset();
     wait_for_levels();
   }
 
@@ -168,24 +167,14 @@ public:
   {
     lift_bound();
     if (!can_ || !are_known()) return false;
-    if (!sorted_.empty()) return true;
-    const std::size_t n = level_.size();
+    if (is_sorted_) return true;
+    const std::size_t n = level_.size(), count = read_outcome().highest;
     sorted_ = DeviceArray<unsigned>(n), row_ = DeviceArray<I>(n);
-    levels_.row = DeviceArray<I>(n);
+    levels_ = {static_cast<I>(count), DeviceArray<I>(n), DeviceArray<I>(count + 1)};
     launch(number_rows<I>, {blocks_of(n), threads_a_block, 0, stream_}, n, row_.data());
-    sort_pairs(level_.data(), sorted_, row_, levels_.row, bits_of(n), stream_);
-    return true;
-  }
-
-  void count_levels()
-  {
-    if (!levels_.begin.empty()) return;
-    const std::size_t n = level_.size();
-    unsigned count;
-    sorted_.read(&count, n - 1, 1, stream_);
-    levels_.count = static_cast<I>(count);
-    levels_.begin = DeviceArray<I>(static_cast<std::size_t>(count) + 1);
+    sort_pairs(level_.data(), sorted_, row_, levels_.row, bits_of(count), stream_);
     launch(find_begins<I>, {blocks_of(n), threads_a_block, 0, stream_}, n, sorted_.data(), levels_.begin.data());
+    return is_sorted_ = true;
   }
 
   DeviceLevels<I> take_levels()
@@ -195,10 +184,18 @@ public:
   }
 
 private:
+  /// What the launches tell the host.
+  struct Outcome {
+    unsigned stopped;  ///< not 0: the guess is wrong, or the search takes too long or has found more levels
+    unsigned highest;  ///< level of the rows that have one
+  };
+
   void take_guess()
   {
+    outcome_.fill(0, stream_);
     launch(take_levels_of_grid<I>, {blocks_of(level_.size()), threads_a_block, 0, stream_}, T_, lower_, grid_,
-           level_.data(), flag_.data());
+           level_.data(), &outcome_.data()->stopped);
+    end_launches();
   }
 
   void start_waiting()
@@ -212,33 +209,38 @@ private:
   {
     counter_ = DeviceArray<TicketCounter>(1);
     counter_.fill(0, stream_);
+    outcome_.fill(0, stream_);
     launch(find_levels_by_waiting<I>, {blocks_of(level_.size()), threads_a_block, 0, stream_}, T_, lower_,
-           level_.data(), counter_.data(), patience_, most_, flag_.data());
+           level_.data(), counter_.data(), patience_, most_, &outcome_.data()->stopped);
+    end_launches();
+  }
+
+  void end_launches()
+  {
+    constexpr unsigned rows_a_thread = 16;
+    const unsigned blocks = blocks_for(level_.size(), rows_a_thread * threads_a_block);
+    launch(find_highest, {blocks, threads_a_block, 0, stream_}, level_.size(), level_.data(),
+           &outcome_.data()->highest);
+    read_.reset();
+  }
+
+  /// Waits for the last launch.
+  const Outcome& read_outcome()
+  {
+    if (read_) return *read_;
+    Outcome outcome;
+    outcome_.read(&outcome, 0, 1, stream_);
+    return read_.emplace(outcome);
   }
 
   /// Returns false if it takes too long, or if there are more levels than `most`.
   bool are_known()
   {
-    if (!known_) known_ = !flag_.is_raised();
-    if (*known_ || !guessed_) return *known_;
+    if (!read_outcome().stopped) return true;
+    if (!guessed_) return false;
     guessed_ = false;
-    flag_ = Flag(stream_);
     start_waiting();
-    known_ = !flag_.is_raised();
-    return *known_;
-  }
-
-  /// Of the rows that have one.
-  unsigned find_highest_level()
-  {
-    DeviceArray<unsigned> highest(1);
-    highest.fill(0, stream_);
-    constexpr unsigned most_blocks = 32;
-    const unsigned blocks = std::min(most_blocks, blocks_of(level_.size()));
-    launch(find_highest, {blocks, threads_a_block, 0, stream_}, level_.size(), level_.data(), highest.data());
-    unsigned found = 0;
-    highest.read(&found, 0, 1, stream_);
-    return found;
+    return !read_outcome().stopped;
   }
 
   const DevicePattern<I> T_;
@@ -249,12 +251,13 @@ private:
   unsigned most_;  ///< levels
   const bool can_;
   bool guessed_;  ///< the levels are those of the grid
-  Flag flag_;  ///< the guess is wrong, or the search takes too long or has found more levels
-  std::optional<bool> known_;
+  DeviceArray<Outcome> outcome_;
+  std::optional<Outcome> read_;
   DeviceArray<unsigned> level_, sorted_;
   DeviceArray<TicketCounter> counter_;
   DeviceArray<I> row_;
   DeviceLevels<I> levels_;
+  bool is_sorted_ = false;
 };
 
 template <class I>
@@ -268,7 +271,6 @@ template <class I> LevelSearch<I>::~LevelSearch() = default;
 template <class I> LevelBound LevelSearch<I>::bound() { return work_->bound(); }
 template <class I> void LevelSearch<I>::lift_bound(unsigned most) { work_->lift_bound(most); }
 template <class I> bool LevelSearch<I>::sort() { return work_->sort(); }
-template <class I> void LevelSearch<I>::count_levels() { work_->count_levels(); }
 template <class I> DeviceLevels<I> LevelSearch<I>::take_levels() { return work_->take_levels(); }
 
 template <class I>
@@ -277,7 +279,6 @@ bool find_levels(const DevicePattern<I>& T, bool lower, const Grid<I>& grid, Dev
 {
   LevelSearch<I> search(T, lower, grid, stream, patience);
   if (!search.sort()) return false;
-  search.count_levels();
   *out = search.take_levels();
   return true;
 }

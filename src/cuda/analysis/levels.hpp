@@ -25,8 +25,8 @@ struct LevelBound {
 
 constexpr unsigned no_bound = ~0u;
 
-/// A search for the levels of a triangle. The constructor queues it, sort() waits for the levels and queues the next
-/// part, count_levels() waits for that, and take_levels() for everything: so two searches can run concurrently.
+/// A search for the levels of a triangle. The constructor queues it, sort() waits for the levels and queues what is
+/// left, and take_levels() waits for everything: so two searches can run concurrently.
 template <class I> class LevelSearch {
 public:
   /// Parameters as for find_levels().
@@ -36,15 +36,13 @@ public:
   LevelSearch(LevelSearch&&) noexcept;
   ~LevelSearch();
 
-  /// Counts the levels up to `most`, which takes half a microsecond a level, and waits. If these are all, sort() and
-  /// count_levels() have nothing left to do.
+  /// Counts the levels up to `most`, which takes half a microsecond a level, and waits. Rows are not sorted.
   LevelBound bound();
   /// Continues a search that has paused, with a larger `most`.
   void lift_bound(unsigned most = no_bound);
 
   /// Returns false if the device gives up; the search then ends.
   bool sort();
-  void count_levels();
   DeviceLevels<I> take_levels();
 
   class Work;

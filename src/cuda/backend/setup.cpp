@@ -264,8 +264,6 @@ private:
     of_L->lift_bound();
     of_U->lift_bound();
     const bool has_L = of_L->sort(), has_U = of_U->sort();
-    if (has_L) of_L->count_levels();
-    if (has_U) of_U->count_levels();
     const auto take = [](bool has, LevelSearch<I>* search, const DeviceTriangle<I>& triangle) {
       return has ? search->take_levels() : upload_levels(triangle.levels());
     };
