@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstdint>
 #include <new>
 #include <utility>
 #include <vector>
@@ -76,12 +77,17 @@ private:
 
   std::vector<SampledRow<I>> sample() const
   {
-    std::vector<SampledRow<I>> rows;
+    std::vector<std::pair<std::uint64_t, I>> drawn;
     for (I i = 0; i < pattern().n; ++i) {
-      if (mix_bits(static_cast<std::uint64_t>(i)) % sample_step(pattern().n) != 0) continue;
+      const std::uint64_t bits = mix_bits(static_cast<std::uint64_t>(i));
+      if (bits % sample_step(pattern().n) == 0) drawn.emplace_back(bits, i);
+    }
+    std::sort(drawn.begin(), drawn.end());
+    std::vector<SampledRow<I>> rows;
+    for (const auto& d : drawn) {
       std::int64_t met = 0;
-      for_row(i, [&](I k, I) { met += pattern().row_begin[k + 1] - pattern().row_begin[k]; });
-      rows.push_back({i, met});
+      for_row(d.second, [&](I k, I) { met += pattern().row_begin[k + 1] - pattern().row_begin[k]; });
+      rows.push_back({d.second, met});
     }
     limit_sample(&rows);
     return rows;

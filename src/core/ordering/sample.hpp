@@ -2,9 +2,8 @@
 
 /// The rows from which the discarded fill is measured: the same on the host and on the device.
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "coloring.hpp"
@@ -26,18 +25,17 @@ template <class I> struct SampledRow {
   std::int64_t met;
 };
 
-/// Sorts the rows by their mixed bits and keeps those that together meet few enough entries, but at least one.
-///   Row  has the members of SampledRow
+/// Keeps those rows that together meet few enough entries, but at least one.
+///   Row   has the members of SampledRow
+///   rows  by ascending mixed bits
 template <class Row> void limit_sample(std::vector<Row>* rows)
 {
-  const auto bits = [](const Row& r) { return mix_bits(static_cast<std::uint64_t>(r.row)); };
-  std::sort(rows->begin(), rows->end(), [&](const Row& a, const Row& b) { return bits(a) < bits(b); });
-  std::vector<Row> kept;
+  std::size_t kept = 0;
   std::int64_t entries = 0;
   for (const Row& r : *rows)
-    if (entries + r.met <= most_sampled_entries) kept.push_back(r), entries += r.met;
-  if (kept.empty() && !rows->empty()) kept.push_back(rows->front());
-  *rows = std::move(kept);
+    if (entries + r.met <= most_sampled_entries) entries += r.met, (*rows)[kept++] = r;
+  if (kept == 0 && !rows->empty()) kept = 1;
+  rows->erase(rows->begin() + static_cast<std::ptrdiff_t>(kept), rows->end());
 }
 
 }  // namespace syncfree

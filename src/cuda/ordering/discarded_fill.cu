@@ -62,25 +62,35 @@ template <class N> __device__ N sum_over_warp(N own, N* room)
 }
 
 /// Lists the sampled rows, in any order.
-template <class I> __global__ void draw_rows(I n, LookedAtRow<I>* rows, unsigned* count)
+template <class I> __global__ void draw_rows(I n, I* drawn, unsigned* count)
 {
   const std::size_t i = this_thread();
   if (i >= static_cast<std::size_t>(n) || mix_bits(i) % sample_step(n) != 0) return;
   const unsigned place = atomic_add(count, 1);
-  if (place < most_rows) rows[place].row = static_cast<I>(i);
+  if (place < most_rows) drawn[place] = static_cast<I>(i);
 }
 
-/// Fills in the rest of a listed row, one warp a row.
+/// Returns how many of the rows come before row i by their mixed bits. Called by a warp.
+template <class I> __device__ unsigned rank_of(I i, const I* drawn, unsigned count)
+{
+  unsigned before = 0;
+  for (unsigned r = threadIdx.x % 32; r < count; r += 32) before += mix_bits(drawn[r]) < mix_bits(i);
+  return __reduce_add_sync(~0u, before);
+}
+
+/// Looks at the drawn rows, one warp a row.
+///   rows  [out] by ascending mixed bits
 template <class T, class I>
 __global__ void __launch_bounds__(threads_a_block)
-examine_rows(DeviceMatrix<T, I> A, LookedAtRow<I>* rows, const unsigned* count)
+examine_rows(DeviceMatrix<T, I> A, const I* drawn, const unsigned* drawn_count, LookedAtRow<I>* rows)
 {
   __shared__ double lane_sums[warps_a_block][32];
   __shared__ std::int64_t met_by_lane[warps_a_block][32];
   const std::size_t r = this_thread() / 32;
-  if (r >= min(*count, most_rows)) return;
+  const unsigned count = min(*drawn_count, most_rows);
+  if (r >= count) return;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const I i = rows[r].row, *const begin = A.pattern.row_begin;
+  const I i = drawn[r], *const begin = A.pattern.row_begin;
   std::int64_t met = 0;
   double apart = 0, sum = 0;
   for (I k = begin[i] + lane; k < begin[i + 1]; k += 32) {
@@ -95,7 +105,8 @@ examine_rows(DeviceMatrix<T, I> A, LookedAtRow<I>* rows, const unsigned* count)
   met = sum_over_warp(met, met_by_lane[warp]);
   apart = sum_over_warp(apart, lane_sums[warp]);
   sum = sum_over_warp(sum, lane_sums[warp]);
-  if (lane == 0) rows[r] = {i, met, met + (begin[i + 1] - begin[i]), apart, sum};
+  const unsigned rank = rank_of(i, drawn, count);
+  if (lane == 0) rows[rank] = {i, met, met + (begin[i + 1] - begin[i]), apart, sum};
 }
 
 /// A table of columns: an entry's column j as -2 - j, one with fill as j; -1 is an empty slot.
@@ -220,11 +231,13 @@ template <class T, class I> FillSampler<T, I>::FillSampler(const DeviceMatrix<T,
 template <class T, class I> std::vector<LookedAtRow<I>> FillSampler<T, I>::look_at_rows() const
 {
   const std::size_t n = static_cast<std::size_t>(A_.pattern.n);
+  const DeviceArray<I> drawn(most_rows);
   const DeviceArray<LookedAtRow<I>> listed(most_rows);
   DeviceArray<unsigned> count(1);
   count.fill(0, nullptr);
-  launch(draw_rows<I>, {blocks_for(n, threads_a_block), threads_a_block}, A_.pattern.n, listed.data(), count.data());
-  launch(examine_rows<T, I>, {blocks_of_warps(most_rows), threads_a_block}, A_, listed.data(), count.data());
+  launch(draw_rows<I>, {blocks_for(n, threads_a_block), threads_a_block}, A_.pattern.n, drawn.data(), count.data());
+  launch(examine_rows<T, I>, {blocks_of_warps(most_rows), threads_a_block}, A_, drawn.data(), count.data(),
+         listed.data());
   unsigned found = 0;
   count.read(&found, 0, 1, nullptr);
   std::vector<LookedAtRow<I>> rows(std::min(found, most_rows));

@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "core/ordering/graphs.hpp"
+#include "core/ordering/sample.hpp"
 #include "syncfree/ordering.hpp"
 #include "syncfree/scalar.hpp"
 
@@ -148,6 +149,30 @@ TEST(DiscardedFillSample, is_close_to_all_rows_and_bounded_for_dense_rows)
   EXPECT_GE(found.rows, 50);
   EXPECT_LE(found.rows, 60) << "2^24 / n";
   EXPECT_NEAR(found.fill, std::sqrt(n - 2.0), 1e-6);
+}
+
+/// Rows of the sample that is left of rows that meet that many entries.
+std::vector<int> limited(const std::vector<std::int64_t>& met)
+{
+  std::vector<SampledRow<int>> rows;
+  for (std::size_t k = 0; k < met.size(); ++k) rows.push_back({static_cast<int>(k), met[k]});
+  limit_sample(&rows);
+  std::vector<int> left;
+  for (const auto& r : rows) {
+    EXPECT_EQ(r.met, met[static_cast<std::size_t>(r.row)]);
+    left.push_back(r.row);
+  }
+  return left;
+}
+
+TEST(DiscardedFillSample, is_limited_by_the_entries_that_it_meets)
+{
+  constexpr std::int64_t most = most_sampled_entries;
+  EXPECT_EQ(limited({1, 2, 3}), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(limited({most / 2, most, most / 2, 1, 0}), (std::vector<int>{0, 2, 4})) << "the others do not fit";
+  EXPECT_EQ(limited({most + 1, most + 2}), std::vector<int>{0}) << "one row at least";
+  EXPECT_EQ(limited({most + 1, 7}), std::vector<int>{1});
+  EXPECT_EQ(limited({}), std::vector<int>{});
 }
 
 }  // namespace
