@@ -1,5 +1,6 @@
 #include "cuda/ordering/components.hpp"
 
+#include <cstddef>
 #include <utility>
 
 #include "cuda/base/flag.cuh"
@@ -77,7 +78,45 @@ __global__ void name_components(Vertex n, Vertex* parent, Vertex* component, uns
   if (is_odd) set_flag_once(any_odd);
 }
 
+/// Marks the vertices of some triangles: of a vertex and two of its first neighbours that follow each other in its
+/// list. A warp a vertex.
+__global__ void mark_triangles(GraphView G, unsigned* marked)
+{
+  const std::size_t warp = this_warp();
+  if (warp >= G.n) return;
+  const auto v = static_cast<Vertex>(warp);
+  const std::size_t k = G.begin[v] + this_lane();
+  if (k + 1 >= G.begin[v + 1]) return;
+  const Vertex first = G.neighbor[k], second = G.neighbor[k + 1];
+  if (!G.has_neighbor(first, second)) return;
+  store_relaxed(marked + v, 1);
+  store_relaxed(marked + first, 1);
+  store_relaxed(marked + second, 1);
+}
+
+/// Sets `left` if neither a vertex with neighbours nor one of the first of these is marked.
+__global__ void look_for_unmarked(GraphView G, const unsigned* marked, unsigned* left)
+{
+  constexpr std::size_t most = 32;
+  const std::size_t v = this_thread();
+  if (v >= G.n) return;
+  const std::size_t begin = G.begin[v], end = min(G.begin[v + 1], begin + most);
+  bool is_near = begin == end || marked[v] != 0;
+  for (std::size_t k = begin; k < end && !is_near; ++k) is_near = marked[G.neighbor[k]] != 0;
+  if (!is_near) set_flag_once(left);
+}
+
 }  // namespace
+
+bool have_triangles_on_device(const GraphView& G)
+{
+  DeviceArray<unsigned> marked(G.n);
+  marked.fill(0, nullptr);
+  const Flag left;
+  launch(mark_triangles, {blocks_of_warps(G.n), threads_a_block}, G, marked.data());
+  launch(look_for_unmarked, {blocks_of_threads(G.n), threads_a_block}, G, marked.data(), left.data());
+  return !left.is_raised();
+}
 
 DeviceComponents find_components_on_device(const GraphView& G)
 {

@@ -24,4 +24,9 @@ constexpr unsigned not_bipartite = 2;
 ///           not all connected
 DeviceComponents find_components_on_device(const GraphView& G);
 
+/// True if triangles prove that no component but single vertices is bipartite, as they do on most meshes. A search for
+/// the components takes several times as long. Works on the null stream and waits. Throws Failure.
+///   G  at least one vertex; where neighbours do not ascend, triangles are overlooked
+bool have_triangles_on_device(const GraphView& G);
+
 }  // namespace syncfree::cuda

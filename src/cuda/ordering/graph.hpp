@@ -7,6 +7,9 @@
 
 #include "cuda/analysis/pattern.hpp"
 #include "syncfree/cuda/detail/device.hpp"
+#ifdef __CUDACC__
+#include "cuda/base/search.cuh"
+#endif
 
 namespace syncfree::cuda {
 
@@ -24,6 +27,11 @@ struct GraphView {
 
 #ifdef __CUDACC__
   __device__ unsigned degree(Vertex v) const { return static_cast<unsigned>(begin[v + 1] - begin[v]); }
+  /// True if v is a neighbour of w, which is overlooked if w's neighbours do not ascend.
+  __device__ bool has_neighbor(Vertex w, Vertex v) const
+  {
+    return find(neighbor + begin[w], 0u, degree(w), v) != ~0u;
+  }
 #endif
 };
 

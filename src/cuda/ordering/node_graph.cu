@@ -5,7 +5,6 @@
 
 #include "core/support/instantiate.hpp"
 #include "cuda/base/scan.cuh"
-#include "cuda/base/search.cuh"
 #include "cuda/ordering/graph.hpp"
 #include "cuda/ordering/threads.cuh"
 #include "cuda/sync/atomics.cuh"
@@ -85,17 +84,11 @@ __global__ void list_neighbors(DevicePattern<I> A, Nodes nodes, std::size_t* beg
   if (!neighbor && this_lane() == 0) begin[v] = found;
 }
 
-/// True if w's neighbours, which ascend, include v.
-__device__ bool has_neighbor(const GraphView& G, Vertex w, Vertex v)
-{
-  return find(G.neighbor + G.begin[w], 0u, G.degree(w), v) != ~0u;
-}
-
 struct EdgeCounts {
   unsigned long long missing, present;
 };
 
-/// Counts the entries (v, w) without (w, v), of each w and of all; a warp a vertex.
+/// Counts the entries (v, w) without (w, v), of each w and of all; neighbours ascend. A warp a vertex.
 __global__ void count_missing_edges(GraphView G, unsigned* missing_of, EdgeCounts* counts)
 {
   const std::size_t warp = this_warp();
@@ -104,7 +97,7 @@ __global__ void count_missing_edges(GraphView G, unsigned* missing_of, EdgeCount
   unsigned long long missing = 0;
   for (std::size_t k = G.begin[v] + this_lane(); k < G.begin[v + 1]; k += 32) {
     const Vertex w = G.neighbor[k];
-    if (has_neighbor(G, w, v)) continue;
+    if (G.has_neighbor(w, v)) continue;
     atomic_add(missing_of + w, 1u);
     ++missing;
   }
@@ -130,7 +123,7 @@ __global__ void complete_edges(GraphView G, unsigned* left, const std::size_t* b
   for (unsigned e = this_lane(); e < G.degree(v); e += 32) {
     const Vertex w = G.neighbor[G.begin[v] + e];
     neighbor[begin[v] + e] = w;
-    if (!has_neighbor(G, w, v)) neighbor[begin[w] + G.degree(w) + atomic_add(left + w, ~0u) - 1] = v;
+    if (!G.has_neighbor(w, v)) neighbor[begin[w] + G.degree(w) + atomic_add(left + w, ~0u) - 1] = v;
   }
 }
 

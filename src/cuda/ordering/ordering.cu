@@ -332,12 +332,19 @@ private:
     return *components_;
   }
 
+  /// Without bipartite components the few colours are the greedy ones.
+  DeviceColoring color_with_few(const GraphView& G)
+  {
+    if (!components_ && have_triangles_on_device(G)) return color_greedily_on_device(G);
+    return color_with_few_on_device(G, components());
+  }
+
   /// Returns false if there are too many levels, or edges, for the device.
   bool order_nodes(const OrderingOptions& options, NodeOrder* out)
   {
     const GraphView G = nodes().graph.view();
     if (options.kind == OrderingKind::multicolor) {
-      *out = sort_nodes(G, color_with_few_on_device(G, components()), {});
+      *out = sort_nodes(G, color_with_few(G), {});
       return true;
     }
     if (options.kind == OrderingKind::abmc) {

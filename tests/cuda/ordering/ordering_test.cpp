@@ -247,6 +247,34 @@ TYPED_TEST(DeviceOrderings, of_long_paths_are_made_on_the_host)
   }
 }
 
+/// Triangles prove it for each component of which all vertices are next to one that was seen.
+TYPED_TEST(DeviceOrderings, know_where_triangles_leave_no_bipartite_component)
+{
+  using I = TypeParam;
+  const Watchdog watchdog("triangles", 300);
+  const Entries<I> triangle = {{0, 2}, {2, 4}, {4, 0}};
+  const auto with = [&](Entries<I> others) {
+    others.insert(others.end(), triangle.begin(), triangle.end());
+    return others;
+  };
+  const auto expect = [](bool proved, I n, const Entries<I>& entries) {
+    const auto A = pattern_with(n, entries);
+    SCOPED_TRACE(std::to_string(n) + " rows, " + std::to_string(entries.size()) + " entries");
+    const OnDevice<I> on_device(A);
+    const DeviceNodeGraph nodes = make_node_graph_on_device(on_device.view());
+    ASSERT_EQ(nodes.graph.n, static_cast<Vertex>(n)) << "every row is a node";
+    EXPECT_EQ(have_triangles_on_device(nodes.graph.view()), proved);
+    expect_order_of_host(A, multicolor());
+  };
+  expect(true, 5, {});
+  expect(true, 7, with({{1, 0}, {3, 2}}));
+  expect(true, 7, with({{1, 3}, {3, 5}, {5, 1}, {6, 5}}));
+  expect(false, 7, with({{1, 3}}));
+  expect(false, 7, with({{1, 0}, {3, 1}, {5, 3}}));  // no proof, although there is no other component
+  expect(false, 5, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}});
+  expect(false, 6, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 0}});
+}
+
 TYPED_TEST(DeviceOrderings, are_equal_in_all_runs)
 {
   using I = TypeParam;
