@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "cuda/base/launch.hpp"
 #include "cuda/ordering/frontier.cuh"
 #include "cuda/ordering/threads.cuh"
 #include "cuda/sync/atomics.cuh"
@@ -73,10 +72,7 @@ expand_level(GraphView G, FrontierView queue, unsigned turn, unsigned* level)
   found.store(frontier);
 }
 
-constexpr unsigned threads_of_narrow = 1024;
-
-/// Expands levels from `turn` on, until one has no vertex or more than `most`, or they are not wide enough;
-/// words->note becomes its turn.
+/// Expands levels from `turn` on, until one has no vertex or more than `most`, or they are not wide enough.
 /// owns       a cluster owns the search: eight lanes each vertex of a frontier
 /// waits      for all its threads after each level, at the cluster's barrier; for nothing else
 /// publishes  levels, the queue and its words, in device memory
@@ -97,7 +93,7 @@ expand_narrow_levels(GraphView G, FrontierView queue, unsigned turn, unsigned mo
     found.store(frontier);
     cluster_sync(gridDim.x);
   }
-  if (this_thread() == 0) queue.words->note = turn;
+  if (this_thread() == 0) queue.words->turn = turn;
 }
 
 class Search {
@@ -130,13 +126,12 @@ private:
   /// Returns the turn of the first level that is left. Waits.
   unsigned expand_while_narrow()
   {
-    constexpr unsigned large = 16, vertices_a_block = 256;
-    const LaunchParameters one = {1, threads_of_narrow};
-    const unsigned blocks = cached_blocks_of_cluster(expand_narrow_levels, one, large);
-    launch(expand_narrow_levels, {blocks, threads_of_narrow, 0, nullptr, false, blocks}, G_, queue_.view(), next_,
-           vertices_a_block * blocks, made_.level.data());
+    constexpr unsigned vertices_a_block = 256;
+    const LaunchParameters cluster = cluster_of_narrow(expand_narrow_levels);
+    launch(expand_narrow_levels, cluster, G_, queue_.view(), next_, vertices_a_block * cluster.cluster,
+           made_.level.data());
     queue_.read_words();
-    return queue_.words.note;
+    return queue_.words.turn;
   }
 
   GraphView G_;

@@ -12,6 +12,7 @@
 #include "cuda/ordering/threads.cuh"
 #include "cuda/sync/atomics.cuh"
 #include "syncfree/cuda/detail/launch.hpp"
+#include "syncfree/cuda/ready/barrier.cuh"
 #include "syncfree/cuda/ready/flag.cuh"
 
 namespace syncfree::cuda {
@@ -93,7 +94,24 @@ __device__ unsigned first_free_position(const GraphView& G, const ColorRule& rul
 }
 
 /// Colours the vertices of a turn, which are not coupled to each other; neighbours for which v was the last of higher
-/// priority are in the next turn. A warp a vertex. words->note becomes the number of colours.
+/// priority are in the next turn. A warp a vertex. Called by all threads of a launch.
+///   count  becomes the number of colours
+__device__ void color_frontier(const GraphView& G, const ColorRule& rule, const Frontier& frontier, unsigned* left,
+                               unsigned* color, unsigned* count, AppendedVertices* ready)
+{
+  for (std::size_t at = this_warp(); at < frontier.count; at += warps_of_launch()) {
+    const Vertex v = frontier.vertex[at];
+    const unsigned own = rule.color_at(first_free_position(G, rule, v, color), rule.target(v));
+    for (std::size_t k = G.begin[v] + this_lane(); k < G.begin[v + 1]; k += 32) {
+      const Vertex w = G.neighbor[k];
+      if (rule.counts(v, w) && color[w] == no_vertex && atomic_add(left + w, ~0u) == 1) ready->append(w, frontier);
+    }
+    if (this_lane() != 0) continue;
+    color[v] = own;
+    if (load_relaxed(count) <= own) atomic_max(count, own + 1);
+  }
+}
+
 __global__ void __launch_bounds__(threads_a_block)
 color_turn(GraphView G, ColorRule rule, FrontierView queue, unsigned turn, unsigned* left, unsigned* color)
 {
@@ -101,19 +119,32 @@ color_turn(GraphView G, ColorRule rule, FrontierView queue, unsigned turn, unsig
   const Frontier frontier = queue.frontier(turn);
   if (frontier.count == 0) return;
   ready.clear();
-  unsigned* const count = &queue.words->note;
-  for (std::size_t at = this_warp(); at < frontier.count; at += warps_of_launch()) {
-    const Vertex v = frontier.vertex[at];
-    const unsigned own = rule.color_at(first_free_position(G, rule, v, color), rule.target(v));
-    for (std::size_t k = G.begin[v] + this_lane(); k < G.begin[v + 1]; k += 32) {
-      const Vertex w = G.neighbor[k];
-      if (rule.counts(v, w) && color[w] == no_vertex && atomic_add(left + w, ~0u) == 1) ready.append(w, frontier);
-    }
-    if (this_lane() != 0) continue;
-    color[v] = own;
-    if (load_relaxed(count) <= own) atomic_max(count, own + 1);
-  }
+  color_frontier(G, rule, frontier, left, color, &queue.words->note, &ready);
   ready.store(frontier);
+}
+
+/// Colours turns from `turn` on, until one has no vertex or more than `most`.
+/// owns       a cluster owns the colouring: a warp each vertex of a turn
+/// waits      for all its threads after each turn, at the cluster's barrier; for nothing else
+/// publishes  colours, the queue and its words, in device memory
+/// order      the barrier releases and acquires; counts that several warps change are atomic, relaxed
+/// progress   the thread blocks of a cluster run at the same time; each turn but the last colours a vertex
+/// result     colours are reproducible, the sequence of the queue is not
+/// source     Jones & Plassmann 1993; here without a launch for turns that a cluster can hold
+__global__ void __launch_bounds__(threads_of_narrow)
+color_narrow_turns(GraphView G, ColorRule rule, FrontierView queue, unsigned turn, unsigned most, unsigned* left,
+                   unsigned* color)
+{
+  __shared__ AppendedVertices ready;
+  for (;; ++turn) {
+    const Frontier frontier = queue.frontier(turn);
+    if (frontier.count == 0 || frontier.count > most) break;
+    ready.clear();
+    color_frontier(G, rule, frontier, left, color, &queue.words->note, &ready);
+    ready.store(frontier);
+    cluster_sync(gridDim.x);
+  }
+  if (this_thread() == 0) queue.words->turn = turn;
 }
 
 DeviceColoring color_by_rule(const GraphView& G, const ColorRule& rule)
@@ -128,7 +159,13 @@ DeviceColoring color_by_rule(const GraphView& G, const ColorRule& rule)
   const auto launch_turn = [&](unsigned turn) {
     launch(color_turn, some, G, rule, queue.view(), turn, left.data(), made.color.data());
   };
-  queue.run(launch_turn);
+  const LaunchParameters cluster = cluster_of_narrow(color_narrow_turns);
+  const auto launch_narrow = [&](unsigned turn) {
+    constexpr unsigned vertices_a_block = 64;
+    launch(color_narrow_turns, cluster, G, rule, queue.view(), turn, vertices_a_block * cluster.cluster, left.data(),
+           made.color.data());
+  };
+  queue.run(launch_turn, launch_narrow);
   made.count = queue.words.note;
   return made;
 }

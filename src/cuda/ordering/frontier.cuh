@@ -1,9 +1,10 @@
 #pragma once
 
 /// Traversals of a graph in turns: the vertices of one turn, its frontier, append those of the next to a queue. A turn
-/// is a launch, or a pass of all thread blocks of a launch between two barriers. The host queues several and reads
-/// afterwards whether any vertex is left; launches without a vertex end at once.
+/// is a launch, or, if it is narrow, a pass of a cluster of thread blocks between two barriers. The host queues several
+/// launches and reads afterwards whether any vertex is left; launches without a vertex end at once.
 
+#include "cuda/base/launch.hpp"
 #include "cuda/ordering/graph.hpp"
 #include "cuda/ordering/threads.cuh"
 #include "cuda/sync/atomics.cuh"
@@ -16,6 +17,7 @@ struct FrontierWords {
   unsigned first[2];  ///< by turn mod 2: position of the first vertex of the turn
   unsigned count[3];  ///< by turn mod 3: its number of vertices
   unsigned turns;     ///< turns that had a vertex
+  unsigned turn;      ///< the first that is left after a launch of narrow turns
   unsigned note;      ///< for the traversal's own use
 };
 
@@ -84,6 +86,15 @@ private:
 };
 
 constexpr unsigned turns_at_once = 24;  ///< launches that the host queues without looking
+constexpr unsigned threads_of_narrow = 1024;
+
+/// Returns the parameters of a launch of narrow turns: one cluster, as large as it may be.
+template <class Kernel> LaunchParameters cluster_of_narrow(Kernel kernel)
+{
+  constexpr unsigned large = 16;
+  const unsigned blocks = cached_blocks_of_cluster(kernel, {1, threads_of_narrow}, large);
+  return {blocks, threads_of_narrow, 0, nullptr, false, blocks};
+}
 
 /// A queue for up to n vertices, on the null stream.
 class FrontierQueue {
@@ -93,14 +104,15 @@ public:
   FrontierView view() const { return {vertex_.data(), words_.data()}; }
   void clear() { words_.fill(0, nullptr); }
 
-  /// Launches turns until none is left; launch_turn(turn) launches one.
-  template <class Launch> void run(const Launch& launch_turn)
+  /// Launches turns until none is left: launch_turn(turn) launches one, launch_narrow(turn) all from that one on that
+  /// are narrow.
+  template <class Launch, class LaunchNarrow> void run(const Launch& launch_turn, const LaunchNarrow& launch_narrow)
   {
-    for (unsigned turn = 0;;) {
-      for (unsigned end = turn + turns_at_once; turn < end; ++turn) launch_turn(turn);
+    do {
+      for (unsigned k = 0; k < turns_at_once; ++k) launch_turn(words.turn + k);
+      launch_narrow(words.turn + turns_at_once);
       read_words();
-      if (words.count[turn % 3] == 0) return;
-    }
+    } while (words.count[words.turn % 3] > 0);
   }
 
   /// Waits.

@@ -118,6 +118,22 @@ template <class I> OwnedPattern<I> clique_with_leaves(I size)
   return pattern_with(2 * size, entries);
 }
 
+/// Copies of a pattern, and then another one, which are not coupled.
+template <class I> OwnedPattern<I> side_by_side(I copies, const OwnedPattern<I>& A, const OwnedPattern<I>& B)
+{
+  std::vector<std::vector<I>> rows;
+  const auto append = [&](const OwnedPattern<I>& P) {
+    const I first = static_cast<I>(rows.size());
+    for (I i = 0; i < P.n; ++i) {
+      rows.emplace_back();
+      for (I k = P.row_begin[i]; k < P.row_begin[i + 1]; ++k) rows.back().push_back(first + P.column[k]);
+    }
+  };
+  for (I copy = 0; copy < copies; ++copy) append(A);
+  append(B);
+  return pattern_of(rows);
+}
+
 /// Replaces row i by 2 + i % 5 rows with the same columns.
 template <class I> OwnedPattern<I> in_nodes(const OwnedPattern<I>& A)
 {
@@ -218,6 +234,16 @@ TYPED_TEST(DeviceOrderings, are_those_of_the_host_in_many_rounds_and_with_many_c
   DeviceOrdering<I> made;
   make_ordering_on_device(on_device.view(), multicolor(), &made);
   EXPECT_EQ(made.color_begin.size() - 1, 151u) << "one of the leaves";
+}
+
+/// More turns than are launched at once: at first wide ones, then some with a vertex each.
+TYPED_TEST(DeviceOrderings, are_those_of_the_host_in_wide_rounds_and_then_narrow_ones)
+{
+  using I = TypeParam;
+  const Watchdog watchdog("wide rounds", 300);
+  const auto A = side_by_side<I>(1400, clique_with_leaves<I>(27), clique_with_leaves<I>(90));
+  expect_order_of_host(A, multicolor());
+  expect_order_of_host(A, cyclic(5));
 }
 
 TYPED_TEST(DeviceOrderings, are_those_of_the_host_on_equal_rows)
