@@ -36,8 +36,8 @@ struct Coarse {
 
 /// How much a block prefers another one.
 struct Wish {
-  std::uint64_t weight = 0, mixed = 0;  ///< weight: 1 + (links << 16) / rows; 0: no wish
-  Vertex block = no_vertex;
+  std::uint64_t weight, mixed;  ///< weight: 1 + (links << 16) / rows; 0: no wish
+  Vertex block;
 
   __device__ bool is_before(const Wish& other) const
   {
@@ -45,6 +45,8 @@ struct Wish {
     return mixed != other.mixed ? mixed > other.mixed : block < other.block;
   }
 };
+
+__device__ Wish no_wish() { return {0, 0, no_vertex}; }
 
 __device__ Wish exchange_wishes(const Wish& own, unsigned mask)
 {
@@ -55,6 +57,16 @@ __device__ Wish exchange_wishes(const Wish& own, unsigned mask)
   return other;
 }
 
+/// Returns the best wish of a group of lanes, to all of them. Called by all lanes of a warp.
+template <unsigned lanes> __device__ Wish best_of_group(Wish own)
+{
+  for (unsigned mask = lanes / 2; mask > 0; mask /= 2) {
+    const Wish other = exchange_wishes(own, mask);
+    if (other.is_before(own)) own = other;
+  }
+  return own;
+}
+
 /// Returns the block with which v is matched: they prefer each other.
 __device__ Vertex mate_of(const Vertex* wish, Vertex v)
 {
@@ -62,38 +74,67 @@ __device__ Vertex mate_of(const Vertex* wish, Vertex v)
   return w != no_vertex && wish[w] == v ? w : no_vertex;
 }
 
-/// Returns v's best wish among its unmatched neighbours, to all lanes of a warp.
-///   last  wishes of the last pass, or nullptr: none is matched
-__device__ Wish find_wish(const Coarse& of, unsigned B, const Vertex* last, Vertex v)
+/// Returns 1 + (links << 16) / rows, in 32 bits where they suffice: a division in 64 takes five times as many
+/// instructions.
+__device__ std::uint64_t weight_of(std::uint64_t links, unsigned rows)
 {
-  Wish best;
-  for (unsigned e = this_lane(); e < of.edges[v]; e += 32) {
-    const std::size_t k = of.begin[v] + e;
+  if (links >> 16 == 0) return 1 + (static_cast<unsigned>(links) << 16) / rows;
+  return 1 + (links << 16) / rows;
+}
+
+/// Returns v's best wish among its unmatched neighbours at every step-th edge.
+///   last  wishes of the last pass, or nullptr: none is matched
+__device__ Wish find_wish(const Coarse& of, unsigned B, const Vertex* last, Vertex v, unsigned first, unsigned step)
+{
+  Wish best = no_wish();
+  const std::size_t begin = of.begin[v];
+  const unsigned edges = of.edges[v], own_rows = of.rows[v];
+  for (unsigned e = first; e < edges; e += step) {
+    const std::size_t k = begin + e;
     const Vertex w = of.neighbor[k];
-    const std::uint64_t rows = static_cast<std::uint64_t>(of.rows[v]) + of.rows[w];
+    const unsigned rows = own_rows + of.rows[w];
     if (rows > B || (last && mate_of(last, w) != no_vertex)) continue;
-    Wish own;
-    own.weight = 1 + (of.links_of(k) << 16) / rows;
+    Wish own = {weight_of(of.links_of(k), rows), 0, w};
+    if (own.weight < best.weight) continue;
     own.mixed = mix_bits(mix_bits(min(v, w)) + max(v, w));
-    own.block = w;
     if (own.is_before(best)) best = own;
-  }
-  for (unsigned mask = 16; mask > 0; mask /= 2) {
-    const Wish other = exchange_wishes(best, mask);
-    if (other.is_before(best)) best = other;
   }
   return best;
 }
 
-/// wish[v] = the mate of v, or else the unmatched neighbour that v prefers, or none; a warp a block.
-__global__ void find_wishes(Coarse of, unsigned B, const Vertex* last, Vertex* wish)
+/// Blocks are visited by groups of lanes; one with more edges than this by a thread block.
+template <unsigned lanes> constexpr unsigned most_of_group = 32 * lanes;
+
+/// wish[v] = the mate of v, or else the unmatched neighbour that v prefers, or none.
+template <unsigned lanes>
+__global__ void __launch_bounds__(threads_a_block)
+find_wishes(Coarse of, unsigned B, const Vertex* last, Vertex* wish)
 {
-  const Vertex n = *of.count;
-  for (std::size_t at = this_warp(); at < n; at += warps_of_launch()) {
-    const auto v = static_cast<Vertex>(at);
-    const Vertex mate = last ? mate_of(last, v) : no_vertex;
-    const Vertex found = mate != no_vertex ? mate : find_wish(of, B, last, v).block;
-    if (this_lane() == 0) wish[v] = found;
+  constexpr unsigned groups = threads_a_block / lanes, warps = threads_a_block / 32;
+  __shared__ Wish of_warp[warps];
+  const std::size_t n = *of.count;
+  const auto mate_in_last = [=](Vertex v) { return last ? mate_of(last, v) : no_vertex; };
+  const auto has_many = [=](Vertex v) { return of.edges[v] > most_of_group<lanes> && mate_in_last(v) == no_vertex; };
+  for (std::size_t first = blockIdx.x * groups; first < n; first += gridDim.x * groups) {
+    const std::size_t at = first + threadIdx.x / lanes;
+    const auto v = static_cast<Vertex>(at < n ? at : first);
+    const Vertex mate = mate_in_last(v);
+    const bool many = has_many(v), looks = at < n && mate == no_vertex && !many;
+    const Wish own = best_of_group<lanes>(looks ? find_wish(of, B, last, v, threadIdx.x % lanes, lanes) : no_wish());
+    if (at < n && !many && threadIdx.x % lanes == 0) wish[v] = mate != no_vertex ? mate : own.block;
+    if (!__syncthreads_or(many)) continue;
+    for (std::size_t w = first; w < n && w < first + groups; ++w) {
+      const auto dense = static_cast<Vertex>(w);
+      if (!has_many(dense)) continue;
+      const Wish of_lanes = best_of_group<32>(find_wish(of, B, last, dense, threadIdx.x, threads_a_block));
+      if (this_lane() == 0) of_warp[threadIdx.x / 32] = of_lanes;
+      __syncthreads();
+      if (threadIdx.x < 32) {
+        const Wish best = best_of_group<32>(threadIdx.x < warps ? of_warp[threadIdx.x] : no_wish());
+        if (threadIdx.x == 0) wish[dense] = best.block;
+      }
+      __syncthreads();
+    }
   }
 }
 
@@ -139,13 +180,6 @@ __global__ void number_new_blocks(Coarse of, Coarse made, const Vertex* wish, co
   made.rows[b] = of.rows[v] + (mate == no_vertex ? 0 : of.rows[mate]);
 }
 
-/// block[u] = number[block[u]]
-__global__ void renumber(Vertex nodes, const Vertex* number, Vertex* block)
-{
-  const std::size_t u = this_thread();
-  if (u < nodes) block[u] = number[block[u]];
-}
-
 /// A hash table from neighbours to links. Empty slots have no neighbour and 0 links, between launches all.
 struct LinkTable {
   Vertex* neighbor;
@@ -164,53 +198,92 @@ struct LinkTable {
   }
 };
 
-/// Adds the edges of a member that leave its new block b. Called by a warp.
-__device__ void add_edges(const Coarse& of, Vertex v, const Vertex* number, Vertex b, const LinkTable& to)
+/// Adds every step-th edge of a member, from the first on, that leaves its new block b.
+__device__ void add_edges(const Coarse& of, Vertex v, const Vertex* number, Vertex b, const LinkTable& to,
+                          unsigned first, unsigned step)
 {
-  for (unsigned e = this_lane(); e < of.edges[v]; e += 32) {
+  for (unsigned e = first; e < of.edges[v]; e += step) {
     const std::size_t k = of.begin[v] + e;
     const Vertex c = number[of.neighbor[k]];
     if (c != b) to.add_links(c, static_cast<unsigned>(of.links_of(k)));
   }
 }
 
-/// Moves a table into the edges of block b, and empties it. Called by a warp.
-__device__ void take_edges(const LinkTable& from, const Coarse& to, Vertex b)
+/// Moves the slot of neighbour w in a table to edge k, and empties it.
+__device__ void take_slot(const LinkTable& from, std::size_t slot, Vertex w, const Coarse& to, std::size_t k)
 {
-  unsigned found = 0;
-  for (std::size_t first = 0; first < from.slots; first += 32) {
-    const std::size_t at = first + this_lane();
-    const Vertex w = at < from.slots ? load_relaxed(from.neighbor + at) : no_vertex;
-    const unsigned full = __ballot_sync(~0u, w != no_vertex);
-    if (w != no_vertex) {
-      const std::size_t k = to.begin[b] + found + __popc(full & ((1u << this_lane()) - 1));
-      to.neighbor[k] = w;
-      to.links[k] = load_relaxed(from.links + at);
-      from.neighbor[at] = no_vertex;
-      from.links[at] = 0;
-    }
-    found += __popc(full);
-  }
-  if (this_lane() == 0) to.edges[b] = found;
+  to.neighbor[k] = w;
+  to.links[k] = load_relaxed(from.links + slot);
+  from.neighbor[slot] = no_vertex;
+  from.links[slot] = 0;
 }
 
-/// Adds up the links of the members of each new block; a warp a new block.
-///   member  smallest member of each
-///   table   twice as many slots as there may be edges
-__global__ void join_edges(Coarse of, Coarse made, const Vertex* wish, const Vertex* number, const Vertex* member,
-                           LinkTable table)
-{
-  const Vertex n = *made.count;
-  for (std::size_t at = this_warp(); at < n; at += warps_of_launch()) {
-    const auto b = static_cast<Vertex>(at);
-    const Vertex v = member[b], mate = mate_of(wish, v);
-    const std::size_t edges = std::size_t(of.edges[v]) + (mate == no_vertex ? 0 : of.edges[mate]);
+/// A new block, and its table, which has twice as many slots as there may be edges.
+struct JoinedBlock {
+  Vertex member, mate;  ///< no_vertex: there is none
+  LinkTable table;
+
+  __device__ JoinedBlock(const Coarse& of, const Coarse& made, const Vertex* wish, Vertex smallest, Vertex b,
+                         const LinkTable& tables)
+      : member(smallest), mate(mate_of(wish, smallest))
+  {
+    const std::size_t edges = std::size_t(of.edges[member]) + (mate == no_vertex ? 0 : of.edges[mate]);
     const std::size_t first = 2 * made.begin[b];
-    const LinkTable own = {table.neighbor + first, table.links + first, 2 * edges};
-    add_edges(of, v, number, b, own);
-    if (mate != no_vertex) add_edges(of, mate, number, b, own);
+    table = {tables.neighbor + first, tables.links + first, 2 * edges};
+  }
+  template <unsigned lanes> __device__ bool has_many() const { return table.slots > 2 * most_of_group<lanes>; }
+};
+
+/// Adds up the links of the members of each new block: a group of lanes each, or a thread block. Also
+/// block[u] = number[block[u]] for the nodes.
+///   member  smallest member of each
+///   tables  of all new blocks
+template <unsigned lanes>
+__global__ void __launch_bounds__(threads_a_block)
+join_edges(Coarse of, Coarse made, const Vertex* wish, const Vertex* number, const Vertex* member, LinkTable tables,
+           Vertex nodes, Vertex* block)
+{
+  constexpr unsigned groups = threads_a_block / lanes, all = ~0u >> (32 - lanes);
+  __shared__ unsigned of_dense;
+  for (std::size_t u = this_thread(); u < nodes; u += std::size_t(gridDim.x) * blockDim.x) block[u] = number[block[u]];
+  const std::size_t n = *made.count;
+  const unsigned lane = threadIdx.x % lanes, group = this_lane() / lanes * lanes;
+  const auto add_all = [=](const JoinedBlock& own, Vertex b, unsigned first, unsigned step) {
+    add_edges(of, own.member, number, b, own.table, first, step);
+    if (own.mate != no_vertex) add_edges(of, own.mate, number, b, own.table, first, step);
+  };
+  for (std::size_t first = blockIdx.x * groups; first < n; first += gridDim.x * groups) {
+    const std::size_t at = first + threadIdx.x / lanes;
+    const auto b = static_cast<Vertex>(at < n ? at : first);
+    const JoinedBlock own(of, made, wish, member[b], b, tables);
+    const bool many = own.template has_many<lanes>(), joins = at < n && !many;
+    if (joins) add_all(own, b, lane, lanes);
     __syncwarp();
-    take_edges(own, made, b);
+    const std::size_t slots = joins ? own.table.slots : 0;
+    unsigned found = 0;
+    for (std::size_t slot = lane; __any_sync(~0u, slot < slots); slot += lanes) {
+      const Vertex w = slot < slots ? load_relaxed(own.table.neighbor + slot) : no_vertex;
+      const unsigned full = __ballot_sync(~0u, w != no_vertex) >> group & all, before = full & ((1u << lane) - 1);
+      if (w != no_vertex) take_slot(own.table, slot, w, made, made.begin[b] + found + __popc(before));
+      found += __popc(full);
+    }
+    if (joins && lane == 0) made.edges[b] = found;
+    if (!__syncthreads_or(many)) continue;
+    for (std::size_t c = first; c < n && c < first + groups; ++c) {
+      const auto dense = static_cast<Vertex>(c);
+      const JoinedBlock whole(of, made, wish, member[dense], dense, tables);
+      if (!whole.template has_many<lanes>()) continue;
+      if (threadIdx.x == 0) of_dense = 0;
+      add_all(whole, dense, threadIdx.x, threads_a_block);
+      __syncthreads();
+      for (std::size_t slot = threadIdx.x; slot < whole.table.slots; slot += threads_a_block) {
+        const Vertex w = load_relaxed(whole.table.neighbor + slot);
+        if (w == no_vertex) continue;
+        take_slot(whole.table, slot, w, made, made.begin[dense] + atomic_add(&of_dense, 1u));
+      }
+      __syncthreads();
+      if (threadIdx.x == 0) made.edges[dense] = of_dense;
+    }
   }
 }
 
@@ -295,9 +368,8 @@ private:
     exclusive_sum_in_place(before_);
     launch(number_new_blocks, threads_, now_, made, wish, before_.data(), counts_.data() + round + 1, number_.data(),
            member_.data());
-    launch(renumber, threads_, n_, number_.data(), block_.data());
-    launch(join_edges, warps_, now_, made, wish, number_.data(), member_.data(),
-           LinkTable{slot_neighbor_.data(), slot_links_.data(), 0});
+    launch(is_sparse_ ? join_edges<8> : join_edges<32>, groups_, now_, made, wish, number_.data(), member_.data(),
+           LinkTable{slot_neighbor_.data(), slot_links_.data(), 0}, n_, block_.data());
     now_ = made;
   }
 
@@ -307,7 +379,7 @@ private:
     const Vertex* last = nullptr;
     for (int pass = 0; pass < match_passes; ++pass) {
       Vertex* const wish = wish_[pass % 2].data();
-      launch(find_wishes, warps_, now_, B_, last, wish);
+      launch(is_sparse_ ? find_wishes<8> : find_wishes<32>, groups_, now_, B_, last, wish);
       last = wish;
     }
     return last;
@@ -344,7 +416,9 @@ private:
   DeviceArray<Vertex> block_;
   Coarse now_;
   const LaunchParameters threads_ = {blocks_of_threads(n_), threads_a_block};
-  const LaunchParameters warps_ = {blocks_of_resident_warps(n_, 8), threads_a_block};
+  const bool is_sparse_ = edges_ <= 64 * std::size_t(n_);  ///< groups of eight lanes, not of a warp
+  const LaunchParameters groups_ = {
+      blocks_of_resident_warps(is_sparse_ ? (std::size_t(n_) + 3) / 4 : n_, 8), threads_a_block};
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ bool can_join_on_device(const DeviceNodeGraph& of);
 /// Joins the nodes of n rows to blocks on the null stream. Throws Failure.
 ///   of    at least one node; can_join_on_device()
 ///   B     1 to most_abmc_rows
-///   cost  32 bytes an edge, 64 a node; ten launches a round; waits once, at the end
+///   cost  32 bytes an edge, 64 a node; nine launches a round; waits once, at the end
 DeviceBlocks join_nodes_on_device(const DeviceNodeGraph& of, unsigned B);
 
 }  // namespace syncfree::cuda

@@ -34,8 +34,8 @@ public:
   /// Makes an order.
   ///   out     [out] unchanged on failure
   ///   errors  throws Failure: invalid_argument as make_ordering(), out_of_memory; std::bad_alloc
-  ///   cost    O(nnz) memory on the device, none of size n on the host. A launch a wide colouring round; of `cyclic` two
-  ///           colourings and a turn a breadth-first level; of `abmc`, ten launches a round of joins. For `cyclic` a
+  ///   cost    O(nnz) memory on the device, none of size n on the host. A launch a wide colour round; of `cyclic` two
+  ///           colourings and a turn a breadth-first level; of `abmc`, nine launches a round of joins. For `cyclic` a
   ///           graph with thousands of levels of few nodes each, as a path has, is ordered on the host, from a copy of
   ///           the pattern, and so is any with more than most_vertices rows (graph.hpp)
   void make(const OrderingOptions& options, DeviceOrdering<I>* out);

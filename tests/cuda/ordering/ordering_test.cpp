@@ -221,6 +221,13 @@ TYPED_TEST(DeviceOrderings, are_those_of_the_host_with_a_dense_row_or_column)
   expect_orders_of_host(arrow<I>(100000, 0, true));
   expect_orders_of_host(arrow<I>(20000, 777, false));
   expect_orders_of_host(arrow<I>(20000, 19999, false, true));
+  Entries<I> entries;
+  std::mt19937 random(9);
+  for (I i = 1; i < 1500; ++i) {
+    entries.emplace_back(0, i);
+    for (int k = 0; k < 45; ++k) entries.emplace_back(i, static_cast<I>(random() % 1500));
+  }
+  expect_orders_of_host(pattern_with<I>(1500, entries));  // many entries in the other rows, too
 }
 
 TYPED_TEST(DeviceOrderings, are_those_of_the_host_in_many_rounds_and_with_many_colors)
