@@ -80,9 +80,10 @@ unsigned cached_blocks_of_cluster(void (*kernel)(Parameters...), const LaunchPar
   static auto& known = *new std::map<Key, unsigned>;
   const unsigned long long context = context_at_hand();
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto [at, is_new] = known.try_emplace(Key(reinterpret_cast<const void*>(kernel), most, context), 1u);
-  if (is_new) at->second = most_blocks_of_cluster(kernel, parameters, most);
-  return at->second;
+  const Key key(reinterpret_cast<const void*>(kernel), most, context);
+  const auto at = known.find(key);
+  if (at != known.end()) return at->second;
+  return known.emplace(key, most_blocks_of_cluster(kernel, parameters, most)).first->second;  // unless that throws
 }
 
 /// Mailbox and counter of launches in clusters. A context with a part of the device may reject a cluster size that
