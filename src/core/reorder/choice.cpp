@@ -240,10 +240,10 @@ private:
   void look_at(OrderingKind kind)
   {
     if (!may_pay(kind)) return;
-    if (given().fill < 0) given().fill = prospects_.fill_of_given();
     const OrderingOptions options = options_of(kind);
     looked_ += look_time(A_, kind);
     const std::int64_t colors = prospects_.make(options);
+    if (given().fill < 0) given().fill = prospects_.fill_of_given();
     const std::int64_t levels = std::min(A_.rows, colors * rows_of_unit(options, node()));
     OrderingCandidate made;
     made.fill = prospects_.fill_of_made();

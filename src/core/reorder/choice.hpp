@@ -36,10 +36,11 @@ public:
   virtual GivenOrder look_at_given() = 0;
   /// Counts on up to most_levels_in_doubt; later, and only if there are more than look_at_given() has counted.
   virtual GivenLevels count_more_levels() = 0;
+  /// An order is made next, and then the fill of the given one is asked for: a device can measure it meanwhile.
   virtual double unsymmetry() = 0;
-  virtual double fill_of_given() = 0;
   /// Makes an order and returns the number of its colors.
   virtual std::int64_t make(const OrderingOptions& options) = 0;
+  virtual double fill_of_given() = 0;
   /// Of the last order that was made.
   virtual double fill_of_made() = 0;
 };

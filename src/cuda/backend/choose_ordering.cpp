@@ -60,8 +60,11 @@ public:
     return {bound.levels, bound.has_more};
   }
 
-  double unsymmetry() override { return sampler().unsymmetry(); }
-  double fill_of_given() override { return sampler().measure(nullptr).fill; }
+  double unsymmetry() override
+  {
+    sampler().begin_natural();
+    return sampler().unsymmetry();
+  }
 
   std::int64_t make(const OrderingOptions& options) override
   {
@@ -71,6 +74,7 @@ public:
     return static_cast<std::int64_t>(made.color_begin.size()) - 1;
   }
 
+  double fill_of_given() override { return sampler().measure_natural().fill; }
   double fill_of_made() override { return sampler().measure(A_.orderings.back().ordering.order.data()).fill; }
 
   /// The pattern has a fault, or is not symmetric for IC: the analysis reports that.

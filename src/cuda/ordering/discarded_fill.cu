@@ -261,19 +261,36 @@ template <class T, class I> void FillSampler<T, I>::make_tables(const std::vecto
 
 template <class T, class I> DiscardedFill FillSampler<T, I>::measure(const I* order)
 {
-  DiscardedFill found;
-  if (rows_.empty()) return found;
+  return read_fill(measure_rows_in(nullptr, order), nullptr);
+}
+
+template <class T, class I> void FillSampler<T, I>::begin_natural()
+{
+  if (of_natural_.empty()) of_natural_ = measure_rows_in(for_natural_.get(), nullptr);
+}
+
+template <class T, class I>
+DeviceArray<double> FillSampler<T, I>::measure_rows_in(cudaStream_t stream, const I* order) const
+{
   const auto count = static_cast<unsigned>(rows_.size());
-  const DeviceArray<I> place = order ? inverse_permutation<I>(A_.pattern.n, order) : DeviceArray<I>();
+  DeviceArray<double> of_row(count);
+  if (count == 0) return of_row;
+  const DeviceArray<I> place = order ? inverse_permutation<I>(A_.pattern.n, order, stream) : DeviceArray<I>();
   DeviceArray<I> key(slots_);
   DeviceArray<Wide> fill(slots_);
-  const DeviceArray<double> of_row(count);
-  key.fill(0xff, nullptr);
-  fill.fill(0, nullptr);
-  launch(measure_rows<T, I>, {blocks_of_warps(count), threads_a_block}, A_, place.data(), rows_.data(), count,
-         key.data(), fill.data(), of_row.data());
-  std::vector<double> sums(count);
-  of_row.read(sums.data(), 0, count, nullptr);
+  key.fill(0xff, stream);
+  fill.fill(0, stream);
+  launch(measure_rows<T, I>, {blocks_of_warps(count), threads_a_block, 0, stream}, A_, place.data(), rows_.data(),
+         count, key.data(), fill.data(), of_row.data());
+  return of_row;
+}
+
+template <class T, class I>
+DiscardedFill FillSampler<T, I>::read_fill(const DeviceArray<double>& of_row, cudaStream_t stream) const
+{
+  DiscardedFill found;
+  std::vector<double> sums(of_row.size());
+  of_row.read(sums.data(), 0, sums.size(), stream);
   double sum = 0;
   for (const double s : sums) {
     if (!std::isfinite(s)) ++found.skipped;

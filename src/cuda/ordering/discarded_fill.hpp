@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/analysis/pattern.hpp"
+#include "cuda/base/stream.hpp"
 #include "syncfree/cuda/detail/device.hpp"
 #include "syncfree/ordering.hpp"
 
@@ -34,7 +35,8 @@ template <class I> struct RowWithTable {
   std::uint64_t begin, mask;
 };
 
-/// The rows that measure_discarded_fill() samples, chosen once for all orders. Works on the null stream and waits.
+/// The rows that measure_discarded_fill() samples, chosen once for all orders. Works on the null stream, but for
+/// begin_natural(), and waits.
 template <class T, class I> class FillSampler {
 public:
   /// The matrix must stay alive.
@@ -44,17 +46,27 @@ public:
   ///   order  n rows in device memory; nullptr: natural order
   DiscardedFill measure(const I* order);
 
+  /// Begins to measure the natural order in a stream of its own, without waiting; once.
+  void begin_natural();
+  /// Returns measure(nullptr), which has been begun.
+  DiscardedFill measure_natural() const { return read_fill(of_natural_, for_natural_.get()); }
+
   /// Returns what measure_unsymmetry() does.
   double unsymmetry() const { return unsymmetry_; }
 
 private:
   std::vector<LookedAtRow<I>> look_at_rows() const;
   void make_tables(const std::vector<LookedAtRow<I>>& rows);
+  /// Queues the sum of each sampled row.
+  DeviceArray<double> measure_rows_in(cudaStream_t stream, const I* order) const;
+  DiscardedFill read_fill(const DeviceArray<double>& of_row, cudaStream_t stream) const;
 
   DeviceMatrix<T, I> A_;
   double unsymmetry_ = 0;
   std::size_t slots_ = 0;
   DeviceArray<RowWithTable<I>> rows_;
+  Stream for_natural_;
+  DeviceArray<double> of_natural_;
 };
 
 }  // namespace syncfree::cuda

@@ -48,6 +48,7 @@ template <class T, class I> void expect_same_fill(const OwnedPattern<I>& A, bool
   double unsymmetry = -1;
   ASSERT_TRUE((measure_unsymmetry<T, I>({A.view(), value.data()}, &unsymmetry).ok()));
   EXPECT_NEAR(sampler.unsymmetry(), unsymmetry, 1e-9);
+  sampler.begin_natural();
   for (const bool natural : {true, false, true}) {  // the last once more with the same rows
     DiscardedFill found = sampler.measure(natural ? nullptr : order.data()), expected;
     const I* const on_host = natural ? nullptr : random.data();
@@ -55,6 +56,10 @@ template <class T, class I> void expect_same_fill(const OwnedPattern<I>& A, bool
     EXPECT_NEAR(found.fill, expected.fill, 1e-6 * (1 + expected.fill)) << natural;
     EXPECT_EQ(found.rows, expected.rows);
     EXPECT_EQ(found.skipped, expected.skipped);
+    if (!natural) continue;
+    found = sampler.measure_natural();
+    EXPECT_NEAR(found.fill, expected.fill, 1e-6 * (1 + expected.fill)) << "in its own stream";
+    EXPECT_EQ(found.rows, expected.rows);
   }
 }
 
