@@ -10,6 +10,7 @@
 #include "core/ordering/options.hpp"
 #include "core/support/instantiate.hpp"
 #include "cuda/base/scan.cuh"
+#include "cuda/base/search.cuh"
 #include "cuda/base/sort.cuh"
 #include "cuda/ordering/blocks.hpp"
 #include "cuda/ordering/breadth_first.hpp"
@@ -55,47 +56,86 @@ __global__ void find_sort_keys_in_blocks(Vertex n, const Vertex* block, const Ve
   vertex[v] = static_cast<Vertex>(v);
 }
 
-/// later[v] = neighbours of v in its block and in blocks of later colours; a warp a node
-__global__ void count_later_neighbors(GraphView G, const Vertex* block, const unsigned* color, unsigned* later)
+/// Blocks whose nodes are being sorted.
+///   block, color  of every node, of every block
+///   node, begin   nodes by block, ascending in each; blocks + 1 offsets into them
+struct BlocksOfNodes {
+  const Vertex* block;
+  const unsigned* color;
+  const Vertex *node, *begin;
+
+  /// True for a neighbour in the same block, or in one of a later colour.
+  __device__ bool is_later(Vertex own_block, Vertex neighbor) const
+  {
+    return block[neighbor] == own_block || color[own_block] < color[block[neighbor]];
+  }
+};
+
+/// Sorts up to 32 nodes that have few neighbours each, by sort_members(); a lane a node. Called by a warp.
+///   v  of this lane, or no_vertex
+__device__ void sort_in_registers(const GraphView& G, const BlocksOfNodes& of, Vertex v, Vertex first, Vertex end,
+                                  Vertex own_block, Vertex* sorted)
 {
-  for (std::size_t at = this_warp(); at < G.n; at += warps_of_launch()) {
-    const auto v = static_cast<Vertex>(at);
-    const Vertex own = block[v];
-    unsigned count = 0;
-    for (std::size_t k = G.begin[v] + this_lane(); k < G.begin[v + 1]; k += 32) {
-      const Vertex other = block[G.neighbor[k]];
-      count += own == other || color[own] < color[other];
+  unsigned later = ~0u, coupled = 0;  // coupled: a bit for each member that is a neighbour
+  if (v != no_vertex) {
+    later = 0;
+    for (std::size_t k = G.begin[v]; k < G.begin[v + 1]; ++k) {
+      const Vertex w = G.neighbor[k];
+      later += of.is_later(own_block, w);
+      if (of.block[w] == own_block) coupled |= 1u << find(of.node + first, 0u, end - first, w);
     }
-    count = __reduce_add_sync(~0u, count);
-    if (this_lane() == 0) later[v] = count;
+  }
+  for (Vertex to = first; to < end; ++to) {
+    const unsigned least = __reduce_min_sync(~0u, later);
+    const unsigned next = __ffs(static_cast<int>(__ballot_sync(~0u, later == least))) - 1;
+    if (this_lane() == next) sorted[to] = v, later = ~0u;
+    else later -= coupled >> next & 1;
   }
 }
 
-/// Sorts the nodes of each block: next is always that of the fewest later neighbours, then of the smallest number. A
-/// warp a block.
-///   nodes   by block
-///   begin   blocks + 1 offsets into them
-///   later   as counted by count_later_neighbors(); more than most_vertices once a node is sorted
-__global__ void sort_members(GraphView G, Vertex blocks, const Vertex* block, const Vertex* nodes, const Vertex* begin,
-                             unsigned* later, Vertex* sorted)
+/// The same for any nodes.
+///   later  for the nodes of the block
+__device__ void sort_in_memory(const GraphView& G, const BlocksOfNodes& of, Vertex first, Vertex end,
+                               Vertex own_block, unsigned* later, Vertex* sorted)
 {
-  const std::size_t b = this_warp();
-  if (b >= blocks) return;
-  const Vertex first = begin[b], end = begin[b + 1], own_block = block[nodes[first]];
+  for (Vertex m = first; m < end; ++m) {
+    const Vertex v = of.node[m];
+    unsigned count = 0;
+    for (std::size_t k = G.begin[v] + this_lane(); k < G.begin[v + 1]; k += 32)
+      count += of.is_later(own_block, G.neighbor[k]);
+    count = __reduce_add_sync(~0u, count);
+    if (this_lane() == 0) store_relaxed(later + v, count);
+  }
+  __syncwarp();
   for (Vertex to = first; to < end; ++to) {
     unsigned fewest = ~0u;
     Vertex next = no_vertex;
     for (Vertex m = first + this_lane(); m < end; m += 32) {
-      const unsigned own = load_relaxed(later + nodes[m]);
-      if (own < fewest) fewest = own, next = nodes[m];  // nodes of a block ascend
+      const unsigned own = load_relaxed(later + of.node[m]);
+      if (own < fewest) fewest = own, next = of.node[m];  // nodes of a block ascend
     }
     const unsigned least = __reduce_min_sync(~0u, fewest);
     next = __reduce_min_sync(~0u, fewest == least ? next : no_vertex);
     for (std::size_t k = G.begin[next] + this_lane(); k < G.begin[next + 1]; k += 32)
-      if (block[G.neighbor[k]] == own_block) atomic_add(later + G.neighbor[k], ~0u);
+      if (of.block[G.neighbor[k]] == own_block) atomic_add(later + G.neighbor[k], ~0u);
     if (this_lane() == 0) sorted[to] = next, store_relaxed(later + next, ~0u);
     __syncwarp();
   }
+}
+
+/// Sorts the nodes of each block: next is always that of the fewest later neighbours, then of the smallest number.
+/// Later are those in its block that are not sorted yet, and those in blocks of later colours. A warp a block.
+///   later  for each node: memory that large blocks need; more than most_vertices once a node is sorted
+__global__ void sort_members(GraphView G, Vertex blocks, BlocksOfNodes of, unsigned* later, Vertex* sorted)
+{
+  constexpr unsigned many = 128;  // neighbours
+  const std::size_t b = this_warp();
+  if (b >= blocks) return;
+  const Vertex first = of.begin[b], end = of.begin[b + 1], own_block = of.block[of.node[first]];
+  const Vertex v = this_lane() < end - first ? of.node[first + this_lane()] : no_vertex;
+  const bool has_many = v != no_vertex && G.degree(v) > many;
+  if (end - first > 32 || __any_sync(~0u, has_many)) sort_in_memory(G, of, first, end, own_block, later, sorted);
+  else sort_in_registers(G, of, v, first, end, own_block, sorted);
 }
 
 /// place[sorted[r]] = r
@@ -218,10 +258,8 @@ NodeOrder sort_blocks(const GraphView& G, const DeviceBlocks& of)
   DeviceArray<Vertex> begin = find_begins(coloring.count, first_block.data(), nodes);
   DeviceArray<Vertex> block_begin = find_begins(blocks, nullptr, nodes), inside(G.n);
   const DeviceArray<unsigned> later(G.n);
-  launch(count_later_neighbors, {blocks_of_resident_warps(G.n), threads_a_block}, G, of.block.data(),
-         coloring.color.data(), later.data());
-  launch(sort_members, {blocks_of_warps(blocks), threads_a_block}, G, blocks, of.block.data(), nodes.vertex.data(),
-         block_begin.data(), later.data(), inside.data());
+  const BlocksOfNodes members = {of.block.data(), coloring.color.data(), nodes.vertex.data(), block_begin.data()};
+  launch(sort_members, {blocks_of_warps(blocks), threads_a_block}, G, blocks, members, later.data(), inside.data());
   return {std::move(inside), std::move(begin), std::move(block_begin)};
 }
 
