@@ -159,13 +159,14 @@ DeviceColoring color_by_rule(const GraphView& G, const ColorRule& rule)
   const auto launch_turn = [&](unsigned turn) {
     launch(color_turn, some, G, rule, queue.view(), turn, left.data(), made.color.data());
   };
+  constexpr unsigned vertices_a_block = 64;
   const LaunchParameters cluster = cluster_of_narrow(color_narrow_turns);
+  const unsigned most = vertices_a_block * cluster.cluster;
   const auto launch_narrow = [&](unsigned turn) {
-    constexpr unsigned vertices_a_block = 64;
-    launch(color_narrow_turns, cluster, G, rule, queue.view(), turn, vertices_a_block * cluster.cluster, left.data(),
-           made.color.data());
+    launch(color_narrow_turns, cluster, G, rule, queue.view(), turn, most, left.data(), made.color.data());
   };
-  queue.run(launch_turn, launch_narrow);
+  const bool is_small = G.n <= 8 * most;  // then hardly any turn after the first is wide
+  queue.run(is_small ? 1 : turns_at_once, launch_turn, launch_narrow);
   made.count = queue.words.note;
   return made;
 }

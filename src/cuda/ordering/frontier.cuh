@@ -105,12 +105,14 @@ public:
   void clear() { words_.fill(0, nullptr); }
 
   /// Launches turns until none is left: launch_turn(turn) launches one, launch_narrow(turn) all from that one on that
-  /// are narrow.
-  template <class Launch, class LaunchNarrow> void run(const Launch& launch_turn, const LaunchNarrow& launch_narrow)
+  /// are narrow, until one is not.
+  ///   wide  turns that are launched one by one before the host looks
+  template <class Launch, class LaunchNarrow>
+  void run(unsigned wide, const Launch& launch_turn, const LaunchNarrow& launch_narrow)
   {
     do {
-      for (unsigned k = 0; k < turns_at_once; ++k) launch_turn(words.turn + k);
-      launch_narrow(words.turn + turns_at_once);
+      for (unsigned k = 0; k < wide; ++k) launch_turn(words.turn + k);
+      launch_narrow(words.turn + wide);
       read_words();
     } while (words.count[words.turn % 3] > 0);
   }
