@@ -19,6 +19,9 @@ export OMP_TOOL_LIBRARIES="$archer"
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1 exitcode=66 die_after_fork=0"
 # the battery runs on one thread; threads do the same whatever the scalar: one scalar
 others=:Battery/*:HostSolver/complex*:HostSolver/double_in_float*
-for suite in Relaxations LoopFactor Factorize PreconditionerTest LoopKernels; do others=$others:$suite/1.*; done
+for suite in Relaxations LoopFactor Factorize PreconditionerTest LoopKernels BlocksOfEntriesOf BlockTest \
+  BlockDoubleTest; do
+  others=$others:$suite/1.*
+done
 exec python3 config/gtest.py --jobs "$(nproc)" --timeout $((${stage_limit:-1800} - 60)) "$1" \
   --gtest_filter="${2:-}-*index64*$others"

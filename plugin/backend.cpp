@@ -81,27 +81,37 @@ static PetscErrorCode ChooseBackend(Mat A, const MatFactorInfo *info, Blocks blo
 }
 
 /* An unknown strategy is rejected later, by the backend. */
-PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Settings &settings, Blocks blocks)
+PetscErrorCode GetBackend(Mat A, const MatFactorInfo *info, const Settings &settings, Blocks blocks, std::string *selected, std::string *request)
 {
-  Factor            *factor = Data(F);
   const std::string  wanted = settings.backend;
   const auto        *known  = syncfree::find_strategy(settings.solver.strategy);
   const auto         serves = [&](const std::string &backend) { return !known || syncfree::find_strategy(settings.solver.strategy, backend); };
-  std::string        backend = wanted != "auto" ? wanted : serves("host") ? "host" : known->backend, why, request;
+  std::string        backend = wanted != "auto" ? wanted : serves("host") ? "host" : known->backend, why;
   PetscBool          device;
 
   PetscFunctionBegin;
   PetscCheck(wanted == "auto" || serves(wanted), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Strategy %s requires backend %s, but -pc_syncfree_backend is %s; set one of them to auto", settings.solver.strategy.c_str(), known->backend, wanted.c_str());
   if (wanted == "auto" && backend == "host" && serves("cuda")) {
-    PetscCall(ChooseBackend(A, info, blocks, &device, &request));
+    PetscCall(ChooseBackend(A, info, blocks, &device, request));
     if (device) backend = "cuda";
   } else if (backend == "cuda") {
     PetscCall(FindDevice(&device, &why));
     PetscCheck(device, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend cuda is not available: %s", why.c_str());
   }
+  if (wanted != "auto") *request = "-pc_syncfree_backend is " + wanted;
+  else if (!serves("cuda")) *request = "strategy " + settings.solver.strategy + " runs on the CPU only";
+  *selected = backend;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Settings &settings, Blocks blocks)
+{
+  Factor     *factor = Data(F);
+  std::string backend, request;
+
+  PetscFunctionBegin;
+  PetscCall(GetBackend(A, info, settings, blocks, &backend, &request));
   factor->why_host.clear();
-  if (wanted != "auto") request = "-pc_syncfree_backend is " + wanted;
-  else if (!serves("cuda")) request = "strategy " + settings.solver.strategy + " runs on the CPU only";
   if (backend != "cuda") PetscCall(NoteHost(A, request, &factor->why_host));
   PetscCheck(backend != "kokkos" || blocks == Blocks::none, PETSC_COMM_SELF, PETSC_ERR_SUP, "Backend kokkos does not factor dense blocks; use -pc_syncfree_backend host or cuda or, with an AIJ matrix, -pc_syncfree_block_size 1");
   if (factor->analysis->key.backend == backend && factor->analysis->blocks == blocks) PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,10 +119,10 @@ PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *info, const Setting
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode UseHost(Factor *factor)
+PetscErrorCode UseEntries(Factor *factor, const std::string &backend)
 {
   PetscFunctionBegin;
-  factor->analysis = MakeAnalysis("host", Blocks::none);
+  factor->analysis = MakeAnalysis(backend, Blocks::none);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

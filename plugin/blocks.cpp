@@ -47,85 +47,108 @@ static PetscErrorCode GetInodeSize(Mat block, PetscInt *size)
    blocks". */
 constexpr PetscInt least_chosen = 2, most_chosen = 8, least_chosen_there = 4, most_chosen_there = 6;
 
-static bool IsChosenSize(PetscInt size, bool there)
+static bool IsChosenSize(PetscInt size, bool device)
 {
-  return there ? size >= least_chosen_there && size <= most_chosen_there : size >= least_chosen && size <= most_chosen;
+  return device ? size >= least_chosen_there && size <= most_chosen_there : size >= least_chosen && size <= most_chosen;
 }
 
-/* A matrix of one block is a dense one: it gains nothing, and a zero pivot is reported. */
-static PetscErrorCode HasFullBlocks(const BorrowedMatrix &matrix, const Orders &orders, PetscInt size, bool *full)
+/* Gets why blocks of this size are not chosen, or nothing if they are. They must need no padding, so that the factor has
+   the same entries. A matrix of one block is a dense one: it gains nothing, and a zero pivot is reported.
+     device   where it is factored */
+static PetscErrorCode TryBlocks(const BorrowedMatrix &matrix, const Orders &orders, PetscInt size, bool device, std::string *why)
 {
-  const auto pattern = matrix.Pattern();
-  const bool there   = matrix.there.row_begin;
+  const auto        pattern = matrix.Pattern();
+  const std::string blocks  = "blocks of " + std::to_string(size) + " rows ";
+  bool              full    = false;
 
   PetscFunctionBegin;
-  *full = false;
-  if (!IsChosenSize(size, there) || matrix.n <= size || matrix.n % size || !syncfree::check_row_offsets(pattern).ok()) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!syncfree::keeps_blocks(orders.row, pattern.n, (Index)size) || !syncfree::keeps_blocks(orders.column, pattern.n, (Index)size)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (there) PetscCall(HasFullBlocksThere(matrix, size, full));
-  else *full = syncfree::find_full_blocks<Index>(pattern, (int)size, 1, nullptr);
+  why->clear();
+  if (!IsChosenSize(size, device)) *why = blocks + "are chosen by name only, on " + (device ? "a GPU" : "the CPU");
+  else if (matrix.n <= size) *why = "there is one block";
+  else if (matrix.n % size) *why = blocks + "do not divide the rows";
+  else if (!syncfree::keeps_blocks(orders.row, pattern.n, (Index)size) || !syncfree::keeps_blocks(orders.column, pattern.n, (Index)size)) *why = "the ordering separates the rows of blocks";
+  if (!why->empty()) PetscFunctionReturn(PETSC_SUCCESS);
+  if (matrix.there.row_begin) PetscCall(HasFullBlocksThere(matrix, size, &full));
+  else full = syncfree::check_row_offsets(pattern).ok() && syncfree::find_full_blocks<Index>(pattern, (int)size, 1, nullptr);
+  if (!full) *why = blocks + "are not full";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the pattern on the device if the matrix is there and can be factored there. */
-static PetscErrorCode LookThere(const Settings &settings, BorrowedMatrix *matrix)
+/* Gets the pattern on the device if the matrix is there. */
+static PetscErrorCode LookThere(BorrowedMatrix *matrix)
 {
-  const std::string &strategy = settings.solver.strategy;
-  PetscBool          device;
-  std::string        why;
+  PetscBool device;
 
   PetscFunctionBegin;
   PetscCall(IsOnDevice(matrix->block, &device));
-  if (!device || settings.backend == "host" || (strategy != "auto" && strategy != "level_order") || matrix->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FindDevice(&device, &why));
-  if (device) PetscCall(GetDevicePattern(matrix->block, (Index)matrix->n, &matrix->there));
+  if (device && matrix->n > 0) PetscCall(GetDevicePattern(matrix->block, (Index)matrix->n, &matrix->there));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds blocks of more than one row which need no padding, so that the factor has the same entries; else gets 1. */
-static PetscErrorCode FindFullBlocks(Mat A, const BlockRequest &request, PetscInt *size)
+/* Gets why the request leaves no choice of blocks, or nothing. */
+static PetscErrorCode GetObstacle(Mat F, Mat A, MatFactorShiftType shift, const BlockRequest &request, std::string *why)
+{
+  const std::string &strategy = request.settings.solver.strategy;
+  SetupContext      *handover;
+  PetscInt           sizes;
+  const PetscInt    *each;
+
+  PetscFunctionBegin;
+  PetscCall(QueryHandover(A, &handover));
+  PetscCall(MatGetVariableBlockSizes(A, &sizes, &each));
+  if (request.settings.block_size == 1) *why = handover ? "-pc_syncfree_block_size is 1" : "solver type syncfree takes blocks by name only";
+  else if (F->factortype == MAT_FACTOR_ICC) *why = "ICC has no form by blocks";
+  else if (sizes > 0) *why = "the matrix has blocks of variable sizes";
+  else if (request.may_reorder) *why = "the ordering is one of this library";
+  else if (!IsShiftOfBlocks(shift)) *why = std::string("-pc_factor_shift_type is ") + MatFactorShiftTypes[(int)shift];
+  else if (request.settings.backend == "kokkos") *why = "backend kokkos has no form by blocks";
+  else if (strategy != "auto" && strategy != "serial" && strategy != "blocks" && strategy != "level_order") *why = "strategy " + strategy + " has no form by blocks";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chooses blocks of the matrix's block size or of its inodes; gets why not, if it has one of them. */
+static PetscErrorCode ChooseBlocks(Mat F, Mat A, const MatFactorInfo *info, MatFactorShiftType shift, const BlockRequest &request, ChosenBlocks *blocks)
 {
   PetscInt given;
 
   PetscFunctionBegin;
-  *size = 1;
   PetscCall(MatGetBlockSize(A, &given));
   PetscCall(WithRows(A, [&](BorrowedMatrix *matrix) -> PetscErrorCode {
-    PetscInt of_inodes;
-    bool     full = false;
+    PetscInt    of_inodes;
+    std::string backend, unused, why;
 
     PetscFunctionBegin;
     PetscCall(GetInodeSize(matrix->block, &of_inodes));
-    if (given > 1 || of_inodes > 1) PetscCall(LookThere(request.settings, matrix));
+    if (given <= 1 && of_inodes <= 1) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(GetObstacle(F, A, shift, request, &blocks->why));
+    if (!blocks->why.empty()) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(GetBackend(A, info, request.settings, Blocks::copied, &backend, &unused));
+    if (backend == "cuda") PetscCall(LookThere(matrix));
     for (const PetscInt candidate : {given, of_inodes}) {
-      if (!full) PetscCall(HasFullBlocks(*matrix, request.orders, candidate, &full));
-      if (full && *size == 1) *size = candidate;
+      if (candidate <= 1 || blocks->size > 1) continue;
+      PetscCall(TryBlocks(*matrix, request.orders, candidate, backend == "cuda", &why));
+      if (why.empty()) blocks->size = candidate;
+      else if (blocks->why.empty()) blocks->why = why;
     }
+    if (blocks->size > 1) blocks->why.clear();
     PetscFunctionReturn(PETSC_SUCCESS);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tests whether a factorization by blocks would serve everything that is asked for, except for the blocks themselves. */
-static bool CanUseBlocks(MatFactorShiftType shift, const Settings &settings)
+static PetscErrorCode GetBlocksOfEntries(Mat F, Mat A, const MatFactorInfo *info, MatFactorShiftType shift, const BlockRequest &request, ChosenBlocks *blocks)
 {
-  const std::string &strategy = settings.solver.strategy;
-  const bool         serves   = strategy == "auto" || strategy == "serial" || strategy == "blocks" || strategy == "level_order";
-
-  return serves && IsShiftOfBlocks(shift) && settings.backend != "kokkos";
-}
-
-static PetscErrorCode GetBlocksOfEntries(Mat F, Mat A, MatFactorShiftType shift, const BlockRequest &request, ChosenBlocks *blocks)
-{
-  const bool icc = F->factortype == MAT_FACTOR_ICC;
+  const PetscInt  named = (PetscInt)request.settings.block_size;
+  PetscInt        sizes;
+  const PetscInt *each;
 
   PetscFunctionBegin;
-  blocks->size = (PetscInt)request.settings.block_size;
-  PetscCheck(blocks->size <= 1 || !icc, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_syncfree_block_size %" PetscInt_FMT ": dense blocks are factored as ILU, not as ICC; use %s", blocks->size, PCSYNCFREEILU);
-  if (blocks->size > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  blocks->size   = 1;
-  blocks->chosen = true;
-  if (!icc && !request.may_reorder && CanUseBlocks(shift, request.settings)) PetscCall(FindFullBlocks(A, request, &blocks->size));
+  PetscCheck(named <= 1 || F->factortype != MAT_FACTOR_ICC, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_syncfree_block_size %" PetscInt_FMT ": dense blocks are factored as ILU, not as ICC; use %s", named, PCSYNCFREEILU);
+  PetscCall(MatGetVariableBlockSizes(A, &sizes, &each));
+  PetscCheck(named <= 1 || sizes <= 0, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_syncfree_block_size %" PetscInt_FMT ": the matrix has blocks of variable sizes (MatSetVariableBlockSizes()), dense blocks have one size; use -pc_syncfree_block_size 1, or -pc_type vpbjacobi", named);
+  blocks->size   = PetscMax(named, 1);
+  blocks->chosen = named < 1;
+  if (named <= 1) PetscCall(ChooseBlocks(F, A, info, shift, request, blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,7 +172,7 @@ PetscErrorCode GetBlocks(Mat F, Mat A, const MatFactorInfo *info, const BlockReq
   if (baij) {
     PetscCall(MatGetBlockSize(A, &blocks->size));
     PetscCheck(named <= 1 || named == blocks->size, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Matrix has dense blocks of size %" PetscInt_FMT ", but -pc_syncfree_block_size is %" PetscInt_FMT "; leave the option out, or use -mat_type aij", blocks->size, named);
-  } else PetscCall(GetBlocksOfEntries(F, A, shift, request, blocks));
+  } else PetscCall(GetBlocksOfEntries(F, A, info, shift, request, blocks));
   if (blocks->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   blocks->from = baij ? Blocks::stored : Blocks::copied;
   PetscCall(CheckShift(shift));
@@ -166,6 +189,18 @@ PetscErrorCode KeepsBlocks(Mat A, const MatFactorInfo *info, const AnalysisKey &
   PetscCall(GetShift(A, info, &shift));
   if (key.chose_blocks) *keeps = IsShiftOfBlocks(shift);
   else PetscCall(CheckShift(shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TakeEntries(Mat F, const syncfree::Status &status, AnalysisKey *key)
+{
+  Factor *factor = Data(F);
+
+  PetscFunctionBegin;
+  factor->why_entries = "blocks of " + std::to_string(key->options.block_size) + " rows: " + status.message();
+  PetscCall(PetscInfo(F, "Factoring by entries: %s\n", factor->why_entries.c_str()));
+  key->options.block_size = 1;
+  PetscCall(UseEntries(factor, key->backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

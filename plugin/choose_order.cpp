@@ -161,6 +161,20 @@ PetscErrorCode FactorValues(Mat F, BorrowedMatrix *matrix, const syncfree::Pivot
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode FactorEntries(Mat F, Mat A, BorrowedMatrix *matrix, PetscReal fill, const syncfree::PivotRule &rule, syncfree::Status *status)
+{
+  AnalysisKey              key    = Data(F)->analysis->key;
+  const Orders             orders = Data(F)->analysis->preconditioner->orders();
+  const PetscInt           n      = orders.row ? OrderedRows(*Data(F)->analysis) : 0;
+  const std::vector<Index> row(orders.row, orders.row + n), column(orders.column, orders.column + n);
+
+  PetscFunctionBegin;
+  PetscCall(TakeEntries(F, *status, &key)); /* frees the blocks */
+  PetscCall(MakeOrTake(F, A, matrix, key, n ? Orders{row.data(), column.data()} : Orders(), fill));
+  PetscCall(FactorValues(F, matrix, rule, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static bool HasShifts(const Analysis &analysis)
 {
   return analysis.preconditioner->summarize().pivots.shifts > 0;

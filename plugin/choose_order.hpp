@@ -25,8 +25,10 @@ syncfree::OrderingChoice ChooseOnHost(const syncfree::CsrView<PetscScalar, Index
 /* Sets key and choice of a PC that is set up with `syncfree_auto`. */
 PetscErrorCode TakeOrChoose(Mat F, const SetupContext &, const Orders &kept, BorrowedMatrix *, AnalysisKey *, syncfree::OrderingChoice *);
 
-/* Factors the values that are borrowed. If BreaksDown() then, FallBack() factors in the given order. */
+/* Factors the values that are borrowed. If chosen blocks then LackMemory(), FactorEntries() factors by entries. If
+   BreaksDown() then, FallBack() factors in the given order. */
 PetscErrorCode FactorValues(Mat F, BorrowedMatrix *, const syncfree::PivotRule &, syncfree::Status *);
+PetscErrorCode FactorEntries(Mat F, Mat A, BorrowedMatrix *, PetscReal fill, const syncfree::PivotRule &, syncfree::Status *);
 bool           BreaksDown(const Analysis &, const syncfree::Status &);
 PetscErrorCode FallBack(Mat F, Mat A, BorrowedMatrix *, PetscReal fill, const syncfree::PivotRule &, syncfree::Status *);
 PetscErrorCode LookForHint(Mat F, Mat A, BorrowedMatrix *);

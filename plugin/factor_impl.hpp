@@ -59,6 +59,7 @@ struct Factor {
   bool                            fell_back     = false;       /* the fall-back to one thread was reported */
   PetscBool                       copies        = PETSC_FALSE; /* data were copied from the host to the device */
   std::string                     why_host;                    /* why a matrix on the device is factored on the host; else empty */
+  std::string                     why_entries;                 /* why a matrix that may have blocks is factored by entries; else empty */
   Settings                        settings;                    /* of the last analysis */
 };
 
@@ -78,14 +79,22 @@ struct BlockRequest {
 
 /* The dense blocks in which a matrix is factored */
 struct ChosenBlocks {
-  PetscInt size   = 1;
-  Blocks   from   = Blocks::none;
-  bool     chosen = false; /* not named by the user nor given by the matrix type */
+  PetscInt    size   = 1;
+  Blocks      from   = Blocks::none;
+  bool        chosen = false; /* not named by the user nor given by the matrix type */
+  std::string why;            /* why entries are factored although the matrix has a block size or inodes; else empty */
 };
 PetscErrorCode GetBlocks(Mat F, Mat A, const MatFactorInfo *, const BlockRequest &, ChosenBlocks *);
 
 /* Tests whether chosen blocks, if there are any, serve the shift type that is asked for by now. */
 PetscErrorCode KeepsBlocks(Mat A, const MatFactorInfo *, const AnalysisKey &, bool *keeps);
+
+/* Tests whether chosen blocks have no memory. Then TakeEntries() gives F a preconditioner of entries and changes the key. */
+inline bool LackMemory(const AnalysisKey &key, const syncfree::Status &status)
+{
+  return status.code == syncfree::Code::out_of_memory && key.chose_blocks && key.options.block_size > 1;
+}
+PetscErrorCode TakeEntries(Mat F, const syncfree::Status &, AnalysisKey *);
 
 /* Gets the shift type: that of the PC, as PETSc's inner type changes it for types derived from AIJ. */
 PetscErrorCode GetShift(Mat A, const MatFactorInfo *, MatFactorShiftType *);
@@ -106,7 +115,10 @@ PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *, const AnalysisKey &, c
 
 /* Gives F a preconditioner of the backend that these settings, this matrix and these blocks require, unless it has one. */
 PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *, const Settings &, Blocks);
-PetscErrorCode UseHost(Factor *);
+/* Gets that backend's name, and what asked for it, if that is to be told. */
+PetscErrorCode GetBackend(Mat A, const MatFactorInfo *, const Settings &, Blocks, std::string *backend, std::string *request);
+/* Gives it an empty preconditioner of entries. */
+PetscErrorCode UseEntries(Factor *, const std::string &backend);
 
 PetscErrorCode MatSolve_SyncFree(Mat, Vec, Vec);
 PetscErrorCode MatSolveTranspose_SyncFree(Mat, Vec, Vec);

@@ -74,6 +74,7 @@ static PetscErrorCode ApplySettings(Mat F, Mat A, const MatFactorInfo *info, con
   key->options            = settings.solver;
   key->options.threads    = (int)std::min(threads, std::max((PetscInt)1, A->rmap->n));
   key->options.block_size = (int)blocks.size;
+  Data(F)->why_entries    = blocks.why;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,7 +160,7 @@ static PetscErrorCode TakeLast(Mat F, Mat A, const BorrowedMatrix &matrix, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, const Orders &orders)
+static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, const Orders &orders, syncfree::Status *status)
 {
   Analysis                        &analysis = *Data(F)->analysis;
   syncfree::SymbolicOptions<Index> symbolic;
@@ -175,16 +176,18 @@ static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const 
   if (!key.automatic) analysis.choice = {}, analysis.hinted = false; /* of another pattern */
   PetscCall(UseMemory(analysis.cuda, PETSC_MEMTYPE_HOST));
   PetscCall(WithEvent(events.analysis, (PetscObject)F, (PetscObject)A, [&] {
-    if (analysis.cuda) return Translate(F, A, analysis.cuda->analyse_on_device(matrix.Pattern(), matrix.there, symbolic, key.options));
-    return Translate(F, A, analysis.preconditioner->analyse(matrix.Pattern(), symbolic, key.options));
+    if (analysis.cuda) *status = analysis.cuda->analyse_on_device(matrix.Pattern(), matrix.there, symbolic, key.options);
+    else *status = analysis.preconditioner->analyse(matrix.Pattern(), symbolic, key.options);
+    return LackMemory(key, *status) ? PETSC_SUCCESS : Translate(F, A, *status);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKey &key, const Orders &orders, PetscReal fill)
 {
-  Factor *factor = Data(F);
-  bool    taken;
+  Factor          *factor = Data(F);
+  bool             taken;
+  syncfree::Status status;
 
   PetscFunctionBegin;
   factor->copies = PETSC_FALSE; /* no values were copied yet */
@@ -192,7 +195,12 @@ PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKe
   if (!matrix->there.row_begin) PetscCall(BorrowThere(factor->analysis->cuda, matrix));
   PetscCall(TakeLast(F, A, *matrix, key, orders, &taken));
   if (taken) PetscCall(PetscInfo(F, "Same nonzero pattern as in the last set-up: reusing the analysis\n"));
-  else PetscCall(MakeNew(F, A, *matrix, key, orders));
+  else PetscCall(MakeNew(F, A, *matrix, key, orders, &status));
+  if (!status.ok()) {
+    AnalysisKey of_entries = key;
+    PetscCall(TakeEntries(F, status, &of_entries));
+    PetscCall(MakeNew(F, A, *matrix, of_entries, orders, &status));
+  }
   PetscCall(GetPatternState(*matrix, &factor->seen));
 
   const auto summary = factor->analysis->preconditioner->summarize();
@@ -412,6 +420,7 @@ static PetscErrorCode Refresh(Mat F, Mat A, const MatFactorInfo *info, BorrowedM
   NoteCopies(factor, matrix->device);
   syncfree::Status status;
   PetscCall(FactorValues(F, matrix, rule, &status));
+  if (LackMemory(factor->analysis->key, status)) PetscCall(FactorEntries(F, A, matrix, info->fill, rule, &status));
   if (BreaksDown(*factor->analysis, status)) PetscCall(FallBack(F, A, matrix, info->fill, rule, &status));
   if (status.code == syncfree::Code::another_pattern) factor->seen = PatternState(); /* the arrays were changed without PETSc's knowledge */
   PetscCall(Translate(F, A, status));
@@ -492,7 +501,7 @@ static PetscErrorCode MakeFactor(Mat F, Mat A, MatFactorType type)
   PetscCall(QueryHandover(A, &handover));
   F->data = new Factor;
   SetOperations(F);
-  PetscCall(UseHost(Data(F)));
+  PetscCall(UseEntries(Data(F), "host"));
   PetscCall(MatGetVecType(A, &vec_type));
   PetscCall(MatSetVecType(F, vec_type));
   F->factortype     = type;

@@ -72,14 +72,15 @@ static PetscErrorCode ViewGranularity(PetscViewer viewer, const syncfree::Summar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints the size of dense blocks, and how many zeros were added to fill those of an AIJ matrix. */
-static PetscErrorCode ViewBlocks(PetscViewer viewer, const syncfree::Summary &s)
+/* Prints the size of dense blocks, and how many zeros were added to fill those of an AIJ matrix; or why there are none. */
+static PetscErrorCode ViewBlocks(PetscViewer viewer, const syncfree::Summary &s, const std::string &why_entries)
 {
   char padding[64] = "";
 
   PetscFunctionBegin;
   if (s.padding > 0) PetscCall(PetscSNPrintf(padding, sizeof(padding), ", filled with %lld zeros", (long long)s.padding));
   if (s.block_size > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree block size: %d (dense blocks%s; levels of block rows)\n", s.block_size, padding));
+  else if (!why_entries.empty()) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree block size: 1 (%s)\n", why_entries.c_str()));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,6 +102,7 @@ static Report MakeReport(Mat F)
 
   report.backend  = analysis.key.backend;
   report.why_host = Data(F)->why_host;
+  report.why_entries = Data(F)->why_entries;
   report.copies   = Data(F)->copies;
   report.lower_levels = (double)levels.lower;
   report.upper_levels = (double)levels.upper;
@@ -135,7 +137,7 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   PetscCall(ViewOrdering(viewer, *Data(F)->analysis));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; factor precision: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreePrecisionTypes[s.single_storage]));
   PetscCall(ViewGranularity(viewer, s, levels));
-  PetscCall(ViewBlocks(viewer, s));
+  PetscCall(ViewBlocks(viewer, s, Data(F)->why_entries));
   if (s.peak_bytes) PetscCall(PetscSNPrintf(peak, sizeof(peak), ", peak during set-up %.4g MB", 1e-6 * (double)s.peak_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes, peak));
   if (Data(F)->analysis->cuda) PetscCall(ViewWaitLimit(viewer, "", Data(F)->analysis->key.options.wait_limit));

@@ -115,11 +115,13 @@ static PetscErrorCode ViewOrderings(MPI_Comm comm, PetscViewer viewer, const cha
 
 PetscErrorCode ViewReports(MPI_Comm comm, PetscViewer viewer, const char indent[], const Report &mine)
 {
-  constexpr int     numbers = 9;
+  constexpr int     numbers = 9, block_size = 7, padding = 8; /* the last two have a line of their own */
   const char *const names[] = {"rows", "entries", "lower levels", "upper levels", "threads", "memory of the matrix", "memory of the plan"};
+  const char *const units[] = {"", "", "", "", "", " MB", " MB"};
   const double      local[] = {mine.rows, mine.entries, mine.lower_levels, mine.upper_levels, mine.threads, 1e-6 * mine.matrix_bytes, 1e-6 * mine.plan_bytes, mine.rows > 0 ? mine.block_size : 1, mine.padding};
   double            least[numbers], most[numbers], sum[numbers];
-  int               flags[2] = {mine.copies, !mine.why_host.empty()}, first;
+  const bool        entries  = mine.rows > 0 && !mine.why_entries.empty();
+  int               flags[3] = {mine.copies, !mine.why_host.empty(), entries}, first[3];
   PetscMPIInt       rank, size;
   PetscViewerFormat format;
   Strategies        strategies;
@@ -132,18 +134,19 @@ PetscErrorCode ViewReports(MPI_Comm comm, PetscViewer viewer, const char indent[
   PetscCallMPI(MPI_Allreduce(local, least, numbers, MPI_DOUBLE, MPI_MIN, comm));
   PetscCallMPI(MPI_Allreduce(local, most, numbers, MPI_DOUBLE, MPI_MAX, comm));
   PetscCallMPI(MPI_Allreduce(local, sum, numbers, MPI_DOUBLE, MPI_SUM, comm));
-  first = flags[1] ? (int)rank : (int)size;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, flags, 2, MPI_INT, MPI_SUM, comm));
+  for (int k = 0; k < 3; k++) first[k] = flags[k] ? (int)rank : (int)size;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, first, 3, MPI_INT, MPI_MIN, comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, flags, 3, MPI_INT, MPI_SUM, comm));
   if (!sum[0]) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was analysed */
   PetscCall(PetscSNPrintf(text, sizeof(text), "%s (%s), backend: %s", mine.strategy.c_str(), mine.reason.c_str(), mine.backend.c_str()));
   for (int k = 0; k < most_strategies; k++) PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree strategy: %s, on %d of %d processes\n", indent, text, strategies.processes[k], strategies.first[k]));
   PetscCall(ViewOrderings(comm, viewer, indent, mine));
-  for (int k = 0; k < 7; k++)
-    if (sum[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree %s: least %.6g, most %.6g, sum %.6g%s\n", indent, names[k], least[k], most[k], sum[k], k < 5 ? "" : " MB"));
-  if (most[7] > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree block size: least %.6g, most %.6g (dense blocks; levels of block rows); zeros added: sum %.6g\n", indent, least[7], most[7], sum[8]));
+  for (int k = 0; k < block_size; k++)
+    if (sum[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree %s: least %.6g, most %.6g, sum %.6g%s\n", indent, names[k], least[k], most[k], sum[k], units[k]));
+  if (most[block_size] > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree block size: least %.6g, most %.6g (dense blocks; levels of block rows); zeros added: sum %.6g\n", indent, least[block_size], most[block_size], sum[padding]));
+  PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree block size: 1 (%s), on %d of %d processes\n", indent, mine.why_entries.c_str(), flags[2], first[2]));
   if (flags[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "%ssyncfree: data copied from the host on %d of %d processes\n", indent, flags[0], (int)size));
-  PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree: device matrix processed on the host, with copies: %s, on %d of %d processes\n", indent, mine.why_host.c_str(), flags[1], first));
+  PetscCall(ViewOfFirst(comm, viewer, "%ssyncfree: device matrix processed on the host, with copies: %s, on %d of %d processes\n", indent, mine.why_host.c_str(), flags[1], first[1]));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushSynchronized(viewer));

@@ -14,6 +14,7 @@ namespace syncfree_plugin {
 struct Report {
   std::string strategy, reason, backend;
   std::string why_host; /* why a matrix on a device is factored or relaxed on the host; else empty */
+  std::string why_entries; /* why a matrix that may have blocks is factored by entries; else empty */
   std::string ordering; /* that `syncfree_auto` took; else empty */
   std::vector<std::string> choice; /* what from */
   bool        copies = false; /* data were copied from the host to the device */

@@ -31,8 +31,25 @@ public:
     CallGuard* object_;
   };
 
+  /// Runs the body for one thread at a time; busy if another call is in progress, or if it has disturbed set_alone().
+  template <class Body> Status execute_alone(Body body)
+  {
+    const Call call(this);
+    if (!call.alone() || disturbed_.exchange(false)) return failed(Code::busy);
+    return body();
+  }
+
+  /// Runs the body, which changes a setting and has no Status. Rejected during a call: the next call is then busy.
+  template <class Body> void set_alone(Body body)
+  {
+    const Call call(this);
+    if (call.alone()) body();
+    else disturbed_ = true;
+  }
+
 private:
   std::atomic<bool> under_way_{false};
+  std::atomic<bool> disturbed_{false};  ///< set_alone() was rejected
 };
 
 }  // namespace syncfree

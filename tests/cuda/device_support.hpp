@@ -67,13 +67,17 @@ public:
   explicit DeviceVectorOf(std::size_t n) : n_(n)
   {
     EXPECT_EQ(cudaMalloc(&data_, n * sizeof(T)), cudaSuccess);
-    EXPECT_EQ(cudaMemset(data_, 0xfe, n * sizeof(T)), cudaSuccess);
-    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    fill_with_poison();
   }
   explicit DeviceVectorOf(const std::vector<T>& v) : DeviceVectorOf(v.size()) { set(v); }
   DeviceVectorOf(const DeviceVectorOf&) = delete;
   ~DeviceVectorOf() { cudaFree(data_); }
 
+  void fill_with_poison() const
+  {
+    EXPECT_EQ(cudaMemset(data_, 0xfe, n_ * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
   void set(const std::vector<T>& v)
   {
     EXPECT_EQ(cudaMemcpy(data_, v.data(), n_ * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);

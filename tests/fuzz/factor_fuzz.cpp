@@ -185,6 +185,69 @@ void try_another_pattern(Bytes* in, Object* object, const Input& input)
     require(!status.ok(), "rows of another length are refused");
 }
 
+/// Refreshes and solves by dense blocks. Returns what a fresh object must give, too.
+std::vector<double> refresh_and_solve_by_blocks(Object* object, const Input& input, const PivotRule& rule)
+{
+  const std::size_t n = static_cast<std::size_t>(input.A.n);
+  const Status status = object->refresh(input.A.view(), rule);
+  require_words(status);
+  std::vector<double> b(n, 1), x(n, NAN), half(n, NAN), both(n, NAN), all;
+  if (!status.ok()) {
+    const bool of_values = status.code == Code::zero_pivot || status.code == Code::not_finite;
+    require(of_values || (status.code == Code::invalid_argument && rule.shift != Shift::none),
+            "only pivots and shifts of entries fail: " + status.message());
+    require(!of_values || (status.block_row && status.row >= 0 && status.row * input.options.block_size < input.A.n),
+            "the row of a pivot is a block row");
+    require(object->solve(Operation::none, b.data(), x.data(), {1, input.A.n, input.A.n}).code ==
+                Code::invalid_argument,
+            "no solve after a refresh that failed");
+    return {static_cast<double>(status.code), static_cast<double>(status.row), status.value};
+  }
+  for (const Operation op : {Operation::none, Operation::transpose}) {
+    require(object->solve(op, b.data(), x.data(), {1, input.A.n, input.A.n}).ok(), "a solve by blocks");
+    all.insert(all.end(), x.begin(), x.end());
+  }
+  require(object->solve_forward_half(b.data(), half.data()).ok(), "half a solve by blocks");
+  require(object->solve_backward_half(half.data(), both.data()).ok(), "the other half by blocks");
+  if (input.options.threads == 1) require(same_bits(both.data(), all.data(), n), "two halves are the solve");
+  return all;
+}
+
+/// The matrix in dense blocks of a size from the input, by an object that has served others.
+void run_by_blocks(Bytes* in)
+{
+  Input input;
+  std::vector<int> nodes;
+  input.A = make_pattern(in, &nodes);
+  make_symbolic(in, &input);
+  const bool valid = is_valid(input.A);
+  static const char* const strategies[] = {"auto", "serial", "blocks"};
+  input.options.block_size = in->below(12) - 1;
+  input.options.strategy = strategies[in->below(3)];
+  input.options.threads = in->one_in(16) ? 2 : 1;
+  const std::unique_ptr<Object> object = make_host_blocked_preconditioner<double, int>();
+  SolverOptions twos = input.options;
+  twos.block_size = 2;
+  twos.threads = 1;
+  if (in->one_in(2)) serve_another(object.get(), twos);
+  const Status status = object->analyse(input.A.pattern(), input.symbolic, input.options);
+  require_words(status);
+  if (!status.ok()) return require_refusals(object.get(), input.A);
+  require(valid && input.options.block_size > 0 && input.A.n % input.options.block_size == 0,
+          "an invalid pattern and a size that does not divide n are refused");
+  bool same = false;
+  require(object->has_pattern(input.A.pattern(), &same).ok() && same, "has_pattern() knows its pattern by blocks");
+  const PivotRule rules[] = {make_rule(in), make_rule(in)};
+  make_values(in, &input.A);
+  (void)refresh_and_solve_by_blocks(object.get(), input, rules[0]);
+  make_values(in, &input.A);
+  const auto reused = refresh_and_solve_by_blocks(object.get(), input, rules[1]);
+  const std::unique_ptr<Object> fresh = make_host_blocked_preconditioner<double, int>();
+  require(fresh->analyse(input.A.pattern(), input.symbolic, input.options).ok(), "blocks can be analysed again");
+  const auto expected = refresh_and_solve_by_blocks(fresh.get(), input, rules[1]);
+  if (input.options.threads == 1) require(same_bits(reused, expected), "a reused object of blocks is as a fresh one");
+}
+
 void run(Bytes* in)
 {
   Input input;
@@ -229,5 +292,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 {
   syncfree::fuzz::Bytes in(data, size);
   syncfree::fuzz::run(&in);
+  syncfree::fuzz::Bytes again(data, size);
+  syncfree::fuzz::run_by_blocks(&again);
   return 0;
 }

@@ -12,24 +12,6 @@ namespace {
 template <class P> class BlocksOfEntriesOf : public testing::Test {};
 TYPED_TEST_SUITE(BlocksOfEntriesOf, AllTypes);
 
-/// The entries of a task, row by row; those that are 0 are left out.
-template <class T, class I> OwnedCsr<T, I> entries_of(BlockTask<T, I>& task)
-{
-  OwnedCsr<T, I> A;
-  A.n = task.rows();
-  for (I i = 0; i < A.n; ++i) {
-    for (I k = task.pattern.row_begin[i / task.size]; k < task.pattern.row_begin[i / task.size + 1]; ++k)
-      for (int c = 0; c < task.size; ++c) {
-        const T value = task.entry(k, static_cast<int>(i % task.size), c);
-        if (value == T(0)) continue;
-        A.column.push_back(task.pattern.column[k] * static_cast<I>(task.size) + static_cast<I>(c));
-        A.value.push_back(value);
-      }
-    A.row_begin.push_back(static_cast<I>(A.column.size()));
-  }
-  return A;
-}
-
 /// ILU(0) by entries and by blocks: where all blocks are full, both keep the same entries.
 TYPED_TEST(BlocksOfEntriesOf, of_full_blocks_is_the_factor_by_entries)
 {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Random matrices of dense blocks, and their factors on CPU threads, for block_test.cpp and block_of_entries_test.cpp.
+/// Random matrices of dense blocks, and their factors on CPU threads, for tests of the host and the device.
 
 #include <gtest/gtest.h>
 
@@ -50,6 +50,24 @@ template <class T, class I> BlockTask<T, I> make_task(I x, I y, I z, int size, u
       for (int r = 0; r < size && task.pattern.column[k] == i; ++r)
         task.entry(k, r, (r + 1) % size) += T(static_cast<float>(10 * size));
   return task;
+}
+
+/// The entries of a task, row by row; those that are 0 are left out.
+template <class T, class I> OwnedCsr<T, I> entries_of(BlockTask<T, I>& task)
+{
+  OwnedCsr<T, I> A;
+  A.n = task.rows();
+  for (I i = 0; i < A.n; ++i) {
+    for (I k = task.pattern.row_begin[i / task.size]; k < task.pattern.row_begin[i / task.size + 1]; ++k)
+      for (int c = 0; c < task.size; ++c) {
+        const T value = task.entry(k, static_cast<int>(i % task.size), c);
+        if (value == T(0)) continue;
+        A.column.push_back(task.pattern.column[k] * static_cast<I>(task.size) + static_cast<I>(c));
+        A.value.push_back(value);
+      }
+    A.row_begin.push_back(static_cast<I>(A.column.size()));
+  }
+  return A;
 }
 
 constexpr Operation all_operations[] = {Operation::none, Operation::transpose, Operation::adjoint,

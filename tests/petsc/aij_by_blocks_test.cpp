@@ -93,14 +93,13 @@ TEST(AijByBlocks, what_they_do_not_have_is_refused_or_leaves_the_choice_to_entri
   for (const Request& request : {shifted, icc}) {
     const Factored ours = set_up_with(A, "0", request);
     EXPECT_TRUE(ours.usable()) << ours.refusal.text;
-    EXPECT_FALSE(contains(view(ours.pc), "syncfree block size")) << view(ours.pc);
+    EXPECT_TRUE(contains(view(ours.pc), "syncfree block size: 1 (")) << view(ours.pc);
   }
   EXPECT_TRUE(contains(view(set_up_with(A, "0").pc), "syncfree block size: 3"));
   const MatOwner blocks = BlockMatrix{4, 3, 1, 3}.make();
   EXPECT_EQ(set_up_with(blocks, "2").refusal.code, PETSC_ERR_ARG_INCOMP);
   EXPECT_TRUE(set_up_with(blocks, "3").usable());
 }
-
 
 MatOwner aij_of(Mat blocks)
 {
@@ -122,6 +121,60 @@ MatOwner chain(PetscInt n)
   ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   return A;
+}
+
+bool says_why(const Factored& ours, const std::string& why)
+{
+  return contains(view(ours.pc), "syncfree block size: 1 (" + why + ")");
+}
+
+TEST(AijByBlocks, the_view_says_why_entries_were_taken_where_blocks_were_possible)
+{
+  const MatOwner A = elasticity_like(3, 3, 3, 3), one = elasticity_like(1, 1, 1, 3), wide = elasticity_like(2, 2, 2, 9);
+  Request shifted, icc, ordered;
+  shifted.shift = MAT_SHIFT_NONZERO;
+  icc.icc = true;
+  icc.shift = default_shift(true);
+  ordered.ordering = "syncfree_multicolor";
+  const auto expect = [](const Factored& ours, const std::string& why) {
+    EXPECT_TRUE(ours.usable()) << ours.refusal.text;
+    EXPECT_TRUE(says_why(ours, why)) << why << "\n" << view(ours.pc);
+  };
+  expect(set_up_with(A, "1"), "-pc_syncfree_block_size is 1");
+  expect(set_up_with(A, "auto", icc), "ICC has no form by blocks");
+  expect(set_up_with(A, "auto", shifted), "-pc_factor_shift_type is NONZERO");
+  expect(set_up_with(A, "auto", ordered), "the ordering is one of this library");
+  expect(set_up_with(one, "auto"), "there is one block");
+  expect(set_up_with(wide, "auto"), "blocks of 9 rows are chosen by name only, on the CPU");
+  {
+    const Options options("-pc_syncfree_strategy level_set");
+    expect(set_up_with(A, "auto"), "strategy level_set has no form by blocks");
+  }
+  const MatOwner holes = chain(36), plain = poisson_2d(5, 5);
+  ok(MatSetBlockSize(holes, 4));
+  expect(set_up_with(holes, "auto"), "blocks of 4 rows are not full");
+  EXPECT_FALSE(contains(view(set_up_with(plain, "auto").pc), "syncfree block size"));
+  EXPECT_FALSE(contains(view(set_up_with(plain, "1").pc), "syncfree block size"));
+  EXPECT_FALSE(contains(view(set_up_with(A, "auto").pc), "syncfree block size: 1"));
+}
+
+TEST(AijByBlocks, blocks_of_variable_sizes_are_refused_by_name_and_otherwise_left_to_entries)
+{
+  const MatOwner A = elasticity_like(3, 3, 3, 3);
+  std::vector<PetscInt> sizes((std::size_t)rows(A) / 9, 9);
+  ok(MatSetVariableBlockSizes(A, (PetscInt)sizes.size(), sizes.data()));
+  const Refusal refusal = set_up_with(A, "3").refusal;
+  EXPECT_EQ(refusal.code, PETSC_ERR_SUP);
+  EXPECT_TRUE(refusal.says("blocks of variable sizes (MatSetVariableBlockSizes())")) << refusal.text;
+  EXPECT_TRUE(refusal.says("use -pc_syncfree_block_size 1")) << refusal.text;
+  for (const char* size : {"auto", "1"}) {
+    const Factored ours = set_up_with(A, size);
+    EXPECT_TRUE(ours.usable()) << ours.refusal.text;
+    EXPECT_TRUE(says_why(ours, size == std::string("1") ? "-pc_syncfree_block_size is 1"
+                                                        : "the matrix has blocks of variable sizes"))
+        << view(ours.pc);
+    expect_same_applies(set_up_petsc(A, {}), ours, rows(A));
+  }
 }
 
 /* What a user gets who names no size: PETSc's factor by entries, up to rounding, wherever the PC is. */

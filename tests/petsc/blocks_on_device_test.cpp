@@ -47,6 +47,28 @@ TEST(BlocksOnTheDevice, applies_are_those_of_baij)
   }
 }
 
+/* Sizes are chosen for the backend that factors, wherever the matrix is. */
+TEST(BlocksOnTheDevice, are_chosen_by_where_the_matrix_is_factored)
+{
+  if (!has_device()) GTEST_SKIP() << "no device";
+  for (PetscInt size : {2, 3, 4, 6, 7}) {
+    const MatOwner blocks = BlockMatrix{4, 3, 3, size}.make();
+    for (MatType type : {MATSEQAIJ, MATSEQAIJCUSPARSE})
+      for (const std::string backend : {"host", "cuda"}) {
+        MatOwner A;
+        ok(MatConvert(blocks, MATSEQAIJ, MAT_INITIAL_MATRIX, A.out()));
+        ok(MatConvert(A, type, MAT_INPLACE_MATRIX, A.out()));
+        const Options options("-pc_syncfree_backend " + backend);
+        const Factored ours = set_up_there(A, "auto");
+        const bool taken = backend == "host" || (size >= 4 && size <= 6);
+        EXPECT_TRUE(contains(view(ours.pc), "syncfree backend: " + backend)) << view(ours.pc);
+        EXPECT_EQ(contains(view(ours.pc), "(dense blocks; "), taken) << view(ours.pc);
+        EXPECT_EQ(contains(view(ours.pc), "rows are chosen by name only, on a GPU)"), !taken) << view(ours.pc);
+        expect_same_applies(set_up_petsc(blocks, {}), ours, rows(A));
+      }
+  }
+}
+
 TEST(BlocksOnTheDevice, follow_new_values_and_name_the_row_of_a_failure)
 {
   if (!has_device()) GTEST_SKIP() << "no device";

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "block_matrix.hpp"
 #include "life.hpp"
 
 namespace {
@@ -87,10 +88,10 @@ struct Outcome {
 };
 
 /* Runs a life in which the k-th allocation fails, none for -1. */
-Outcome live_with(const char* type, const std::string& options, bool device, long long k)
+Outcome live_with(const char* type, const std::string& options, bool device, long long k, PetscInt block_size)
 {
   Outcome outcome;
-  Life life(type, options, device);
+  Life life(type, options, device, block_size);
   {
     const Quiet quiet;
     const Arming arming(k);
@@ -124,16 +125,16 @@ bool counts_allocations_of_the_library()
   }
 const char* const foreign = "the library has an operator new of its own, which cannot be made to fail";
 
-void expect_survives(const char* type, const std::string& options, bool device)
+void expect_survives(const char* type, const std::string& options, bool device, PetscInt block_size = 1)
 {
   SCOPED_TRACE(type);
-  for (const int k : {-1, -1, 0}) live_with(type, options, device, k); /* objects made once per process */
-  const std::vector<Numbers> expected = live_with(type, options, device, -1).results;
+  for (const int k : {-1, -1, 0}) live_with(type, options, device, k, block_size); /* objects made once per process */
+  const std::vector<Numbers> expected = live_with(type, options, device, -1, block_size).results;
   long long failed = 0, k = 0;
   for (bool more = true; more; ++k) {
     const long long before = blocks.load();
     {
-      const Outcome outcome = live_with(type, options, device, k);
+      const Outcome outcome = live_with(type, options, device, k, block_size);
       SCOPED_TRACE("allocation " + std::to_string(k) + " failed in " + outcome.call);
       more = outcome.reached;
       if (!outcome.call.empty()) {
@@ -154,6 +155,7 @@ struct Case {
   const char* name;
   const char* type;
   std::string options;
+  PetscInt block_size = 1; /* of the matrix */
 };
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
@@ -165,7 +167,7 @@ class OutOfMemory : public testing::TestWithParam<Case> {};
 TEST_P(OutOfMemory, is_an_error_and_the_objects_go_on)
 {
   SKIP_WITHOUT_COUNTS();
-  expect_survives(GetParam().type, GetParam().options, false);
+  expect_survives(GetParam().type, GetParam().options, false, GetParam().block_size);
 }
 
 TEST_P(OutOfMemory, is_an_error_and_the_objects_go_on_on_a_device)
@@ -174,7 +176,7 @@ TEST_P(OutOfMemory, is_an_error_and_the_objects_go_on_on_a_device)
   SKIP_WITHOUT_COUNTS();
   const std::string& options = GetParam().options;
   if (options.find("strategy") != std::string::npos) GTEST_SKIP() << "a strategy of the host";
-  expect_survives(GetParam().type, options, true);
+  expect_survives(GetParam().type, options, true, GetParam().block_size);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -191,11 +193,52 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"single", PCSYNCFREEILU, ilu + "factor_precision single " + ilu + "strategy sync_free"},
                     Case{"level_set", PCSYNCFREEILU, ilu + "strategy level_set"},
                     Case{"blocks", PCSYNCFREEILU, ilu + "strategy blocks"},
+                    Case{"dense_blocks", PCSYNCFREEILU, ilu + "block_size 4", 4},
+                    Case{"chosen_dense_blocks", PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm", 4},
                     Case{"recursive_block", PCSYNCFREEICC, ilu + "strategy recursive_block " + ilu + "cut_rows 9"},
                     Case{"merged", PCSYNCFREEILU, ilu + "strategy merged"},
                     Case{"trials", PCSYNCFREEILU, ilu + "select trials"},
                     Case{"sor_by_strategy", PCSYNCFREESOR, "-pc_syncfree_strategy level_set -pc_sor_symmetric"}),
     [](const auto& info) { return std::string(info.param.name); });
+
+/* Without memory for the analysis or the values of chosen blocks, the factor is PETSc's by entries. */
+TEST(OutOfMemory, of_chosen_blocks_leaves_entries)
+{
+  SKIP_WITHOUT_COUNTS();
+  const MatOwner A = elasticity_like(3, 2, 2, 4);
+  const auto set_up = [&](long long k, bool* reached) {
+    Factored ours;
+    ok(PCCreate(PETSC_COMM_SELF, ours.pc.out()));
+    ok(PCSetOperators(ours.pc, A, A));
+    ok(PCSetType(ours.pc, PCSYNCFREEILU));
+    ok(PCSyncFreeSetThreads(ours.pc, 1));
+    const Quiet quiet;
+    const Arming arming(k);
+    ours.refusal.code = PCSetUp(ours.pc);
+    *reached = k >= 0 && made.load() > k;
+    return ours;
+  };
+  bool reached = false;
+  (void)set_up(-1, &reached);
+  const Factored petsc = set_up_petsc(A, {});
+  long long by_entries = 0, errors = 0;
+  reached = true;
+  for (long long k = 0; reached; ++k) {
+    const Factored ours = set_up(k, &reached);
+    SCOPED_TRACE("allocation " + std::to_string(k));
+    if (ours.refusal.code) {
+      EXPECT_EQ((int)ours.refusal.code, (int)PETSC_ERR_MEM);
+      ++errors;
+      continue;
+    }
+    const bool fell_back = contains(view(ours.pc), "syncfree block size: 1 (blocks of 4 rows: out of memory)");
+    EXPECT_NE(fell_back, contains(view(ours.pc), "syncfree block size: 4 (dense blocks")) << view(ours.pc);
+    by_entries += fell_back;
+    expect_same_applies(petsc, ours, rows(A));
+  }
+  EXPECT_GT(by_entries, 20);
+  EXPECT_GT(errors, 2) << "outside of the blocks there is none to fall back to";
+}
 
 TEST(OutOfMemory, of_a_name_that_is_unknown_is_an_error)
 {

@@ -7,7 +7,9 @@
 static const PetscInt nx = 9, ny = 8, columns = 3;
 
 /* The results have their memory from the beginning, as tests that fail allocations mean those of the library. */
-Life::Life(const char* type, const std::string& options, bool device) : options_(options), A_(poisson_2d(nx, ny))
+Life::Life(const char* type, const std::string& options, bool device, PetscInt block_size)
+    : options_(options),
+      A_(block_size == 1 ? poisson_2d(nx, ny) : elasticity_like(2, 3, nx * ny / (6 * block_size), block_size))
 {
   const PetscInt n = rows(A_);
   if (device) ok(MatConvert(A_, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, A_.out()));
@@ -59,20 +61,29 @@ void Life::add_set_up(const std::string& type)
   add_result("PCApply with new values", [this] { return PCApply(pc_, b_, x_); });
 }
 
+bool Life::has_blocks() const
+{
+  PetscInt size;
+  ok(MatGetBlockSize(A_, &size));
+  return size > 1;
+}
+
 void Life::add_applications(const std::string& type)
 {
   add("PCView", [this] { return PCView(pc_, viewer_); });
   if (type != PCSYNCFREESOR) {
     add_result("PCApplyTranspose", [this] { return PCApplyTranspose(pc_, b_, x_); });
-    add_result("PCApplySymmetricLeft", [this] { return PCApplySymmetricLeft(pc_, b_, x_); });
-    add_result("PCApplySymmetricRight", [this] { return PCApplySymmetricRight(pc_, b_, x_); });
+    if (!has_blocks()) { /* by blocks or by entries, the halves of the same factor are others */
+      add_result("PCApplySymmetricLeft", [this] { return PCApplySymmetricLeft(pc_, b_, x_); });
+      add_result("PCApplySymmetricRight", [this] { return PCApplySymmetricRight(pc_, b_, x_); });
+    }
     add_result("MatMatSolve", [this] {
       Mat F;
       PetscErrorCode code = PCFactorGetMatrix(pc_, &F);
       if (!code) code = MatMatSolve(F, B_, X_);
       return code ? code : MatGetColumnVector(X_, x_, columns - 1);
     });
-    add("MatSyncFreeGetFactors", [this] {
+    if (!has_blocks()) add("MatSyncFreeGetFactors", [this] {
       Mat F, L, U;
       PetscErrorCode code = PCFactorGetMatrix(pc_, &F);
       if (!code) code = MatSyncFreeGetFactors(F, &L, &U);

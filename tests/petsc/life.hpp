@@ -14,8 +14,9 @@ class Life {
     std::function<PetscErrorCode()> make;
   };
 
-  /* Uses a PC of this type, or PCILU and PCICC with our factored matrix; on the device if requested. */
-  Life(const char* type, const std::string& options, bool device = false);
+  /* Uses a PC of this type, or PCILU and PCICC with our factored matrix; on the device if requested. The matrix has full
+     blocks of `block_size` rows. */
+  Life(const char* type, const std::string& options, bool device = false, PetscInt block_size = 1);
 
   const std::vector<Call>& calls() const { return calls_; }
 
@@ -25,6 +26,7 @@ class Life {
  private:
   void add_set_up(const std::string& type);
   void add_applications(const std::string& type);
+  bool has_blocks() const;
   void add(const char* name, std::function<PetscErrorCode()> make) { calls_.push_back({name, std::move(make)}); }
   void add_result(const char* name, std::function<PetscErrorCode()> make);
   PetscErrorCode keep(Vec);

@@ -402,6 +402,11 @@ Requested random_request(const SequenceCase& kind, Random* random)
   r.errors = chance(random, 5);
   r.small_parts = chance(random, 2);
   r.shift = random_shift(kind, random);
+  if (kind.block_size > 1) {
+    const char* const of_blocks[] = {"auto", "serial", "blocks"};
+    if (!chance(random, 3)) r.strategy = of_blocks[random->integer(3)], r.shift = MAT_SHIFT_NONE;
+    r.block_size = chance(random, 6) ? 1 : chance(random, 3) ? kind.block_size : PETSC_DECIDE;
+  }
   return r;
 }
 

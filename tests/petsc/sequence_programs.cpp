@@ -59,7 +59,8 @@ static std::string text_of_factor(const SequenceCase& kind, const Requested& r)
 std::string Requested::text(const SequenceCase& kind) const
 {
   return (kind.sweeps() ? text_of_sweeps(*this) : text_of_factor(kind, *this)) + " -pc_syncfree_strategy " + strategy +
-         " -pc_syncfree_threads " + ::text(threads);
+         " -pc_syncfree_threads " + ::text(threads) +
+         (kind.block_size > 1 ? " -pc_syncfree_block_size " + ::text(std::max(block_size, (PetscInt)0)) : "");
 }
 
 /* ---- ways to use a PC ---- */
@@ -140,6 +141,7 @@ static const char beginning[] = R"(/* cc -I plugin program.c -lsyncfree_ilu -lpe
 static PetscErrorCode make(PetscInt n, PetscInt count, PetscInt *row, PetscInt *column, PetscScalar *value, Mat *A)
 {
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 4, NULL, A));
+  if (n % BLOCK_SIZE == 0) PetscCall(MatSetBlockSize(*A, BLOCK_SIZE));
   PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   for (PetscInt k = 0; k < count; k++) PetscCall(MatSetValue(*A, row[k], column[k], value[k], ADD_VALUES));
   PetscCall(MatAssemblyBegin(*A, FINAL));
@@ -314,6 +316,7 @@ static std::string program_of(const SequenceCase& kind, const Sequence& sequence
   first.replace(first.find("%s"), 2,
                 "SYNCFREE_SEED=" + std::to_string(sequence.seed) + " SYNCFREE_SEQUENCES=1, " + kind.name);
   const std::string where = std::string("#define ON_DEVICE ") + (kind.device_matrix ? "1\n" : "0\n") +
+                            "#define BLOCK_SIZE " + text(kind.block_size) + "\n" +
                             "#define MATRIX_OPTIONS \"" + (kind.sweeps() ? "" : "-mat_no_inode") + "\"\n";
   first.insert(first.find("#define FINAL"), where);
   return first + applying + comparing + calls + end;

@@ -110,15 +110,30 @@ void Walk::fail(const std::string& text)
 
 PetscInt Walk::random_size(Random* random) const
 {
-  return random->integer(40) == 0 ? 0 : 1 + random->integer(most_rows_);
+  const PetscInt size = random->integer(40) == 0 ? 0 : 1 + random->integer(most_rows_), rest = size % kind.block_size;
+  return random->integer(8) == 0 ? size : size - rest;
 }
 
-MatOwner Walk::make(const Triples& entries, const char* variable)
+/* Adds zeros where blocks have no entry. */
+static Triples fill_blocks(Triples A, PetscInt block_size)
+{
+  const std::size_t count = A.row.size();
+  for (std::size_t k = 0; k < count; ++k)
+    for (PetscInt r = 0; r < block_size; ++r)
+      for (PetscInt c = 0; c < block_size; ++c)
+        A.add(A.row[k] / block_size * block_size + r, A.column[k] / block_size * block_size + c, 0.0);
+  return A;
+}
+
+MatOwner Walk::make(const Triples& some, const char* variable)
 {
   MatOwner B;
+  const bool of_blocks = kind.block_size > 1 && some.n % kind.block_size == 0;
+  const Triples entries = of_blocks && some.row.size() % 5 != 0 ? fill_blocks(some, kind.block_size) : some;
   list("PetscCall(make(" + text(entries.n) + ", " + text((PetscInt)entries.row.size()) + ", " + text(entries.row) +
        ", " + text(entries.column) + ", " + text(entries.value) + ", &" + variable + "));");
   ok(MatCreateSeqAIJ(PETSC_COMM_SELF, entries.n, entries.n, 4, nullptr, B.out()));
+  if (of_blocks) ok(MatSetBlockSize(B, kind.block_size));
   ok(MatSetOption(B, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   for (std::size_t k = 0; k < entries.row.size(); ++k)
     ok(MatSetValue(B, entries.row[k], entries.column[k], entries.value[k], ADD_VALUES));

@@ -15,6 +15,7 @@ struct SequenceCase {
   const char *name, *type;
   bool package; /* PETSc's type, with our factored matrix */
   bool device_matrix;
+  PetscInt block_size = 1; /* of the matrices whose rows it divides; most of them have full blocks */
 
   bool is(PCType other) const { return std::string(type) == other; }
   bool sweeps() const { return is(PCSYNCFREESOR); }
@@ -36,7 +37,7 @@ struct Sequence {
 /* The options of a PC as they were requested. */
 struct Requested {
   std::string strategy = "serial", backend = "auto", ordering = MATORDERINGNATURAL, direction = "symmetric";
-  PetscInt threads = 1, levels = 0, sweeps = 1;
+  PetscInt threads = 1, levels = 0, sweeps = 1, block_size = PETSC_DECIDE;
   bool single = false, trials = false, diagonal_fill = false, reuse_ordering = false, reuse_fill = false, inodes = true;
   bool small_parts = true; /* so that small matrices are cut into blocks and tiles */
   bool errors = false;     /* PCSetErrorIfFailure(), which is no option */

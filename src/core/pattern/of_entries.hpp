@@ -11,6 +11,7 @@
 
 #include "pattern_copy.hpp"
 #include "syncfree/blocks.hpp"
+#include "syncfree/call_guard.hpp"
 #include "syncfree/solver.hpp"
 #include "syncfree/threads.hpp"
 
@@ -38,8 +39,8 @@ template <class I> std::vector<I> order_of_rows(const I* blocks, I n, I size)
   return order;
 }
 
-/// The preconditioner of entries on top of one of blocks. A backend derives from it, serves one thread at a time, and
-/// copies values to where the one of blocks reads them.
+/// The preconditioner of entries on top of one of blocks. A backend derives from it, and copies values to where the one
+/// of blocks reads them. One thread at a time may call it: each call of a backend is in alone().
 ///   Interface  Preconditioner<T, I>, or a class derived from it
 template <class T, class I, class Interface> class PreconditionerOfEntries : public Interface {
 public:
@@ -51,10 +52,16 @@ public:
 
   Status solve(Operation op, const T* b, T* x, const Columns<I>& columns) override
   {
-    return blocks_->solve(op, b, x, columns);
+    return solve_alone([&] { return blocks_->solve(op, b, x, columns); });
   }
-  Status solve_forward_half(const T* b, T* x) override { return blocks_->solve_forward_half(b, x); }
-  Status solve_backward_half(const T* b, T* x) override { return blocks_->solve_backward_half(b, x); }
+  Status solve_forward_half(const T* b, T* x) override
+  {
+    return solve_alone([&] { return blocks_->solve_forward_half(b, x); });
+  }
+  Status solve_backward_half(const T* b, T* x) override
+  {
+    return solve_alone([&] { return blocks_->solve_backward_half(b, x); });
+  }
 
   Summary summarize() const override
   {
@@ -71,7 +78,7 @@ public:
   bool fell_back() const override { return blocks_->fell_back(); }
   LevelCounts levels() const override { return blocks_->levels(); }
   const FactorPattern<I>& pattern() const override { return blocks_->pattern(); }
-  FactorValues<T> values() const override { return blocks_->values(); }
+  FactorValues<T> values() const override { return factored_ ? blocks_->values() : FactorValues<T>(); }
 
 protected:
   ///   blocks  not analysed yet
@@ -81,9 +88,9 @@ protected:
   ///   A        row offsets are checked, and size divides n; columns are unchecked, and so are those of the blocks
   ///   out      [out] without `place`: then the three following functions know the places. Unchanged if not found
   ///   returns  whether they were found
-  virtual bool find_full_blocks(const PatternView<I>& A, int size, BlockPattern<I>* out) = 0;
-  /// True if A consists of the blocks that find_full_blocks() has found; it has as many rows and entries.
-  virtual bool has_full_blocks(const PatternView<I>& A) = 0;
+  virtual bool find_full_blocks(const PatternView<I>& A, const SolverOptions& options, BlockPattern<I>* out) = 0;
+  /// True if A consists of these blocks, which find_full_blocks() has found; it has as many rows and entries.
+  virtual bool has_full_blocks(const PatternView<I>& A, const BlockPattern<I>& full) = 0;
   /// Copies the values of A's entries to those of its blocks, and returns these.
   virtual const T* copy_values(const BlockPattern<I>& pattern, const T* value) = 0;
   /// Analyses the pattern of the blocks.
@@ -93,43 +100,55 @@ protected:
   virtual void drop_blocks() = 0;
   virtual std::size_t kept_bytes() const = 0;
 
+  /// Runs the body of a call for one thread at a time.
+  template <class Body> Status alone(Body body)
+  try {
+    return busy_.execute_alone(body);
+  } catch (const std::bad_alloc&) {
+    return failed(Code::out_of_memory);
+  }
+  /// Runs the body, which changes a setting: rejected during a call, which the next one reports.
+  template <class Body> void set_alone(Body body) { busy_.set_alone(body); }
+
   Status analyse_entries(const PatternView<I>& A, const SymbolicOptions<I>& symbolic, const SolverOptions& options)
   try {
+    factored_ = false;
     parts_ = Parts();
     drop_blocks();
     const Status status = make_parts(A, symbolic, options);
-    if (!status.ok()) forget_analysis();
-    return status;
+    return status.ok() ? status : forget_analysis(status);
   } catch (const std::bad_alloc&) {
-    forget_analysis();
-    return failed(Code::out_of_memory);
+    return forget_analysis(failed(Code::out_of_memory));
   } catch (...) {
-    forget_analysis();
+    (void)forget_analysis({});
     throw;
   }
 
   bool has_pattern_of(const PatternView<I>& A)
   {
     if (!parts_.made || !has_size_of(A)) return false;
-    return parts_.full ? has_full_blocks(A) : parts_.rows.are(A);
+    return parts_.full ? has_full_blocks(A, parts_.pattern) : parts_.rows.are(A);
   }
 
   Status refresh_entries(const CsrView<T, I>& A, const PivotRule& rule)
   try {
-    if (parts_.made && has_size_of(A.pattern))
-      return blocks_->refresh({parts_.pattern.view(), copy_values(parts_.pattern, A.value)}, rule);
-    const Status status = forget_factor(rule);
-    return parts_.made ? failed(Code::another_pattern) : status;
+    factored_ = false;
+    if (!parts_.made) return failed(Code::invalid_argument, "refresh() was called before analyse()");
+    if (!has_size_of(A.pattern)) return forget_factor(failed(Code::another_pattern));
+    const Status status = blocks_->refresh({parts_.pattern.view(), copy_values(parts_.pattern, A.value)}, rule);
+    factored_ = status.ok();
+    return status;
   } catch (const std::bad_alloc&) {
-    (void)forget_factor(rule);
-    return failed(Code::out_of_memory);
+    return forget_factor(failed(Code::out_of_memory));
   } catch (...) {
-    (void)forget_factor(rule);
+    (void)forget_factor({});
     throw;
   }
 
   Interface& blocks() { return *blocks_; }
   const Interface& blocks() const { return *blocks_; }
+  /// Takes another preconditioner of blocks, before it is analysed.
+  void replace_blocks(std::unique_ptr<Interface> blocks) { blocks_ = std::move(blocks); }
 
 private:
   struct Parts {
@@ -146,7 +165,7 @@ private:
     if (status.ok()) status = check_row_offsets(A, options.threads);
     if (status.ok()) status = check_block_size(A.n, options.block_size);
     if (!status.ok()) return status;
-    parts_.full = find_full_blocks(A, options.block_size, &parts_.pattern);
+    parts_.full = find_full_blocks(A, options, &parts_.pattern);
     if (!parts_.full) status = check_pattern(A, options.threads);
     if (!parts_.full && status.ok()) status = make_block_pattern(A, options.block_size, &parts_.pattern);
     std::vector<I> row, column;
@@ -172,17 +191,41 @@ private:
     return {};
   }
 
-  void forget_analysis()
+  template <class Body> Status solve_alone(Body body)
+  {
+    return alone([&] {
+      return factored_ ? body() : failed(Code::invalid_argument, "solve() was called before a successful refresh()");
+    });
+  }
+
+  Status forget_analysis(const Status& cause)
   {
     parts_ = Parts();
     drop_blocks();
     SolverOptions none;
     none.block_size = 0;
-    (void)blocks_->analyse({}, {}, none);  // fails: no solves from here on
+    return forget(cause, [&] { return blocks_->analyse({}, {}, none); });
   }
 
-  /// A refresh that fails, after which there are no solves.
-  Status forget_factor(const PivotRule& rule) { return blocks_->refresh({}, rule); }
+  Status forget_factor(const Status& cause)
+  {
+    return forget(cause, [&] { return blocks_->refresh({}, PivotRule()); });
+  }
+
+  /// Calls fail(), which leaves the blocks without values, also for replays. A call that reports an earlier solve does
+  /// nothing else, so it is repeated.
+  ///   returns  that report, or the cause
+  template <class Fail> static Status forget(const Status& cause, Fail fail)
+  {
+    constexpr int most_reports = 2;  // of a replay and of a wait
+    Status told = cause;
+    for (int k = 0; k <= most_reports; ++k) {
+      const Status status = fail();
+      if (status.code != Code::stale_capture && status.code != Code::wait_expired) break;
+      told = status;
+    }
+    return told;
+  }
 
   bool has_size_of(const PatternView<I>& A) const
   {
@@ -191,6 +234,8 @@ private:
 
   std::unique_ptr<Interface> blocks_;
   Parts parts_;
+  bool factored_ = false;  ///< blocks_ has the values of the last refresh; not if that, or an analysis, has failed
+  CallGuard busy_;
 };
 
 }  // namespace syncfree

@@ -86,8 +86,8 @@ std::string Status::message() const
     case Code::out_of_memory: return "out of memory" + (detail.empty() ? detail : ": " + detail);
     case Code::device_failure: return "a device call failed: " + detail;
     case Code::wait_expired:
-      return "a kernel of " + detail + " was stopped after " + format_number(value) + " s because row " +
-             std::to_string(row) +
+      return "a kernel of " + detail + " was stopped after " + format_number(value) + " s because" +
+             (block_row ? " block" : "") + " row " + std::to_string(row) +
              " waited for a value that did not arrive; its results are NaN. Do not use one object in two threads or "
              "two graph replays at once; if the device is only slow, raise -pc_syncfree_wait_limit";
     case Code::busy: return "called from two threads at once; use a solver in one thread at a time";

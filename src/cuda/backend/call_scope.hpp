@@ -5,7 +5,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <atomic>
 #include <memory>
 #include <new>
 
@@ -80,22 +79,22 @@ template <class T> struct Copies {
 /// Memory type and stream of the following calls, and the checks before and after each call.
 class CallScope {
 public:
-  /// Sets both. Rejected while a call is in progress; that call or the next one reports it.
+  /// Sets both. Rejected while a call is in progress; the next one reports it.
   void use(Memory memory, void* stream)
   {
-    const CallGuard::Call call(&busy_);
-    if (!call.alone()) {
-      disturbed_ = true;
-      return;
-    }
-    memory_ = memory;
-    stream_ = static_cast<cudaStream_t>(stream);
+    busy_.set_alone([&] {
+      memory_ = memory;
+      stream_ = static_cast<cudaStream_t>(stream);
+    });
   }
   cudaStream_t stream() const { return stream_; }
   bool on_device() const { return memory_ == Memory::device; }
 
   /// Sets the wait limit, in seconds, of the kernels of plans made from now on. Call it in a body of in_order().
   void limit_waits(double seconds) { watch_->set_limit(seconds); }
+
+  /// Rows of kernels are those of dense blocks.
+  void count_block_rows() { block_rows_ = true; }
 
   CapturedSolves& captures() { return captures_; }
   const CapturedSolves& captures() const { return captures_; }
@@ -104,10 +103,10 @@ public:
   /// was void. Otherwise returns the body's Status.
   template <class Body> Status alone(Body body)
   {
-    const CallGuard::Call call(&busy_);
-    if (!call.alone() || disturbed_.exchange(false)) return failed(Code::busy);
-    const Status stale = captures_.check_captures();
-    return stale.ok() ? body() : stale;
+    return busy_.execute_alone([&]() -> Status {
+      const Status stale = captures_.check_captures();
+      return stale.ok() ? body() : stale;
+    });
   }
 
   /// Runs the body in stream order and converts what it throws to a Status; fails if the stream is being captured.
@@ -177,12 +176,19 @@ private:
   {
     Status status = in_order_or_captured([&]() -> Status {
       if (!watch_) watch_ = std::make_shared<WaitMonitor>();
-      if (watch_->has_failed()) return watch_->take_failure(stream_);
+      if (watch_->has_failed()) return take_failure();
       const WaitMonitor::Use use(watch_);
       return body();
     });
     const bool failed_now = watch_ && watch_->has_failed() && status.code != Code::wait_expired;
-    return failed_now ? watch_->take_failure(stream_) : status;
+    return failed_now ? take_failure() : status;
+  }
+
+  Status take_failure()
+  {
+    Status status = watch_->take_failure(stream_);
+    status.block_row = block_rows_ && status.row >= 0;
+    return status;
   }
 
   template <class Body> Status in_order_or_captured(Body body)
@@ -212,7 +218,7 @@ private:
   std::shared_ptr<WaitMonitor> watch_;  ///< made when first needed: it uses the device
   CapturedSolves captures_;
   CallGuard busy_;
-  std::atomic<bool> disturbed_{false};
+  bool block_rows_ = false;
 };
 
 }  // namespace syncfree::cuda

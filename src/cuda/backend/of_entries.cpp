@@ -27,8 +27,10 @@ public:
 
   void use(Memory memory, void* stream) override
   {
-    calls_.use(memory, stream);
-    this->blocks().use(memory, stream);
+    this->set_alone([&] {
+      calls_.use(memory, stream);
+      this->blocks().use(memory, stream);
+    });
   }
 
   std::uint64_t generation() const override { return this->blocks().generation(); }
@@ -40,7 +42,7 @@ public:
   Status analyse_on_device(PatternView<I> A, PatternView<I> on_device, const SymbolicOptions<I>& symbolic,
                            const SolverOptions& options) override
   {
-    return calls_.execute([&] {
+    return execute([&] {
       const Borrowed pattern(&on_device_, on_device);
       if (on_device.row_begin) SYNCFREE_CUDA(cudaStreamSynchronize(calls_.stream()));
       return this->analyse_entries(A, symbolic, options);
@@ -51,7 +53,7 @@ public:
 
   Status has_pattern_on_device(PatternView<I> A, PatternView<I> on_device, bool* same) override
   {
-    return calls_.execute([&]() -> Status {
+    return execute([&]() -> Status {
       const Borrowed pattern(&on_device_, on_device);
       *same = this->has_pattern_of(A);
       return {};
@@ -61,18 +63,25 @@ public:
   Status choose_ordering(CsrView<T, I> A, PatternView<I> on_device, const OrderingRequest& request,
                          OrderingChoice* out) override
   {
-    return this->blocks().choose_ordering(A, on_device, request, out);
+    return this->alone([&] { return this->blocks().choose_ordering(A, on_device, request, out); });
   }
 
   /// Solves use the caller's memory again.
   Status refresh(CsrView<T, I> A, const PivotRule& rule) override
   {
-    const Status status = calls_.execute([&] { return this->refresh_entries(A, rule); });
-    this->blocks().use(calls_.on_device() ? Memory::device : Memory::host, calls_.stream());
-    return status;
+    return this->alone([&] {
+      const Status status = calls_.execute([&] { return this->refresh_entries(A, rule); });
+      this->blocks().use(calls_.on_device() ? Memory::device : Memory::host, calls_.stream());
+      return status;
+    });
   }
 
 private:
+  template <class Body> Status execute(Body body)
+  {
+    return this->alone([&] { return calls_.execute(body); });
+  }
+
   /// The caller's pattern in device memory, during a call.
   class Borrowed {
   public:
@@ -84,12 +93,12 @@ private:
     PatternView<I>* place_;
   };
 
-  bool find_full_blocks(const PatternView<I>& A, int size, BlockPattern<I>* out) override
+  bool find_full_blocks(const PatternView<I>& A, const SolverOptions& options, BlockPattern<I>* out) override
   {
     const PatternOnDevice<I> rows(A, on_device_);
-    if (!cuda::find_full_blocks(rows.pattern, size, &full_)) return false;
+    if (!cuda::find_full_blocks(rows.pattern, options.block_size, &full_)) return false;
     BlockPattern<I> made;
-    made.size = size;
+    made.size = options.block_size;
     made.n = full_.n;
     made.row_begin.resize(full_.row_begin.size());
     made.column.resize(full_.column.size());
@@ -99,7 +108,7 @@ private:
     return true;
   }
 
-  bool has_full_blocks(const PatternView<I>& A) override
+  bool has_full_blocks(const PatternView<I>& A, const BlockPattern<I>&) override
   {
     const PatternOnDevice<I> rows(A, on_device_);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // copies to the device may go on after the call

@@ -29,7 +29,10 @@ namespace {
 template <class T, class I> class DevicePreconditioner : public CudaPreconditioner<T, I> {
 public:
   ///   by_blocks  A and the factor are of dense blocks of SolverOptions::block_size
-  explicit DevicePreconditioner(bool by_blocks) : by_blocks_(by_blocks) {}
+  explicit DevicePreconditioner(bool by_blocks) : by_blocks_(by_blocks)
+  {
+    if (by_blocks) calls_.count_block_rows();
+  }
 
   /// Keeps the analysis alive for graphs that have captured solves.
   ~DevicePreconditioner() override { calls_.captures().keep_for_graphs(std::move(analysis_)); }

@@ -70,7 +70,8 @@ TEST(Status, of_a_zero_pivot_gives_value_tolerance_and_a_way_out)
 
 TEST(Status, of_a_dense_block_names_the_block_row)
 {
-  for (Code code : {Code::missing_diagonal, Code::zero_pivot, Code::not_finite, Code::another_pattern}) {
+  for (Code code : {Code::missing_diagonal, Code::zero_pivot, Code::not_finite, Code::another_pattern,
+                    Code::wait_expired}) {
     Status status = failed(code, 7, 2);
     status.block_row = true;
     EXPECT_TRUE(contains(status.message(), "block row 7")) << status.message();
