@@ -85,6 +85,22 @@ public:
     SYNCFREE_MAY_NANOSLEEP
     while (!test_wait_parity(parity)) {}
   }
+  /// The same; the warp sleeps meanwhile, so that it takes no turns of others, and goes on some tens of nanoseconds later.
+  /// Compute capability 9.0 or later; else as wait_watched().
+  __device__ void sleep_watched(unsigned parity) const
+  {
+    SYNCFREE_MAY_NANOSLEEP
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    unsigned open = 0;
+    while (open == 0)
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(open)
+                   : "r"(address_in_block(&word_)), "r"(parity)
+                   : "memory");
+#else
+    wait_watched(parity);
+#endif
+  }
   /// Polls BoundedWait::polls_per_check times, in a loop of two instructions per poll and three more per eight polls.
   __device__ bool spin_test_wait_parity(unsigned parity) const
   {

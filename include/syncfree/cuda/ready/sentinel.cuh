@@ -260,6 +260,12 @@ template <class T> struct SharedSentinelValue {
     return Word<T>::from_bits(word);
   }
   static __device__ bool is_stored(const T& v) { return Word<T>::bits_of(v) != Word<T>::sentinel; }
+  /// Returns ~0u for the sentinel, and seldom for another NaN: its upper half.
+  static __device__ unsigned glance(const T& v)
+  {
+    static_assert(Word<T>::sentinel == static_cast<typename Word<T>::type>(~0ull));
+    return static_cast<unsigned>(Word<T>::bits_of(v) >> (8 * sizeof(T) - 32));
+  }
   static __device__ void store_shared(T* slot, const T& v) { store_word(slot, Word<T>::escape_sentinel(v)); }
   /// Stores a v without a NaN in any part if `wanted`, without a branch.
   static __device__ void store_ordinary_if(bool wanted, T* slot, const T& v)
@@ -292,6 +298,10 @@ template <class R> struct SharedSentinelValue<::cuda::std::complex<R>> {
   static __device__ bool is_stored(const T& v)
   {
     return SharedSentinelValue<R>::is_stored(v.real()) && SharedSentinelValue<R>::is_stored(v.imag());
+  }
+  static __device__ unsigned glance(const T& v)
+  {
+    return max(SharedSentinelValue<R>::glance(v.real()), SharedSentinelValue<R>::glance(v.imag()));
   }
   static __device__ void store_shared(T* slot, const T& v)
   {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `level_order` with dense blocks as entries: rows of the triangle are block rows.
+/// `level_order` and `tiled` with dense blocks as entries: rows of the triangle are block rows.
 
 #include <memory>
 
@@ -19,5 +19,14 @@ namespace syncfree::cuda {
 template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_dense_block_solver(const DeviceTriangle<I>& triangle,
                                                             const SolverOptions& options);
+
+/// True if the triangle can probably be solved by tiles of a grid's points (point_tiles.cuh), sooner than level by
+/// level. Throws Failure and std::bad_alloc.
+template <class T, class V, class I> bool may_tile_points(const DeviceTriangle<I>& triangle);
+
+/// As make_dense_block_solver(), by these tiles. Returns nullptr if there are none: the points are not those of a grid
+/// or read too many others, or their tiles have no room.
+template <class T, class V, class I>
+std::unique_ptr<DeviceSolver<T, I>> make_point_tiles_solver(const DeviceTriangle<I>& triangle);
 
 }  // namespace syncfree::cuda
