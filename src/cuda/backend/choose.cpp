@@ -53,12 +53,40 @@ template <class T, class I> void StrategyChooser<T, I>::choose_and_make()
   }
 }
 
-/// Dense blocks have one strategy.
+template <class T, class V, class I> bool tiles_are_faster(const DeviceTriangle<I>& L, const DeviceTriangle<I>& U)
+{
+  return may_tile_points<T, V>(L) && may_tile_points<T, V>(U);
+}
+
+/// Returns false if there are no tiles.
+template <class T, class V, class I>
+bool make_point_tiles(const DeviceTriangle<I>& L, const DeviceTriangle<I>& U, Analysis<T, I>* a)
+{
+  auto of_L = make_point_tiles_solver<T, V>(L);
+  auto of_U = of_L ? make_point_tiles_solver<T, V>(U) : nullptr;
+  if (!of_U) return false;
+  a->solver[lower] = std::move(of_L), a->solver[upper] = std::move(of_U);
+  return true;
+}
+
+/// Dense blocks: by tiles of a grid's points, where there are some and they are faster, else level by level.
 template <class T, class I> void StrategyChooser<T, I>::make_dense_blocks()
 {
-  a_.choice = {"level_order", asks_for("auto") ? "dense blocks" : "forced", PlanForm::rows};
-  make_solver(lower, L(), &a_);
-  make_solver(upper, U(), &a_);
+  using Single = single_t<T>;
+  const char* const reason = asks_for("auto") ? "dense blocks" : "forced";
+  const bool single = a_.options.single_storage, forced = asks_for("tiled");
+  const bool tries = forced || (asks_for("auto") && (single ? tiles_are_faster<T, Single>(L(), U())
+                                                            : tiles_are_faster<T, T>(L(), U())));
+  if (tries && (single ? make_point_tiles<T, Single>(L(), U(), &a_) : make_point_tiles<T, T>(L(), U(), &a_))) {
+    a_.choice = {"tiled", reason, PlanForm::grid};
+  } else if (forced) {
+    throw Failure{failed(Code::no_plan, "tiles of dense blocks are those of a grid's points, up to 6 rows each, which "
+                                        "read 13 others at most")};
+  } else {
+    a_.choice = {"level_order", reason, PlanForm::rows};
+    make_solver(lower, L(), &a_);
+    make_solver(upper, U(), &a_);
+  }
   if (!task_.factorizes || a_.factorization) return;
   a_.factorization = std::make_unique<DeviceBlockFactorization<T, I>>(
       a_.pattern, a_.lower_levels, a_.options.block_size, a_.row_order.empty(), a_.options.single_storage);

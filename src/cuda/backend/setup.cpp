@@ -34,17 +34,17 @@ template <class T, class I> void show_blocks(const Analysis<T, I>& a, DeviceTria
   if (a.blocks.count() > 0) L->blocks = U->blocks = &a.blocks;
 }
 
-/// Checks what is asked of a factorization by dense blocks, which `level_order` alone solves with.
+/// Checks what is asked of a factorization by dense blocks, which `level_order` and `tiled` solve with.
 Status check_block_options(Kind kind, const SolverOptions& options)
 {
   if (options.block_size < 1) return check_block_size(0, options.block_size);
   if (kind != Kind::ilu) return failed(Code::invalid_argument, "dense blocks are factored as ILU, not as IC");
   const std::string& name = options.strategy;
-  if (name == "auto" || name == "level_order") return {};
+  if (name == "auto" || name == "level_order" || name == "tiled") return {};
   if (!find_strategy(name, "cuda")) return failed(Code::unknown_strategy, name);
   return failed(Code::invalid_argument, "strategy " + name + " has no form for dense blocks of size " +
                                             std::to_string(options.block_size) +
-                                            "; use level_order or auto, or factor by entries (block size 1)");
+                                            "; use level_order, tiled or auto, or factor by entries (block size 1)");
 }
 
 template <class T, class I> class Analyser {
