@@ -108,7 +108,8 @@ public:
     with_point<N>(size_, plan_.near, scaled_, [&](auto size, auto near, auto scaled) {
       constexpr unsigned threads = 256;
       const PointSource<N, I> from = {as_device(value), as_device(inverse_diagonal), plan_.source.data()};
-      launch(store_point_values<T, V, I, size, near, scaled>, {blocks_for(plan_.group.size() * 32, threads), threads, 0, stream},
+      const unsigned blocks = blocks_for(plan_.group.size() * 32, threads);
+      launch(store_point_values<T, V, I, size, near, scaled>, {blocks, threads, 0, stream},
              static_cast<std::uint32_t>(plan_.group.size()), view_, from);
     });
   }
@@ -143,7 +144,8 @@ private:
 /// Memory for a tile, with room for rings of so many warps.
 std::size_t memory_for_tile(unsigned warps, const PointFormat& format, int size)
 {
-  const std::size_t rings = std::size_t{warps} * least_depth * (ring_bytes(format, size) + sizeof(Mbarrier)) + value_unit;
+  const std::size_t ring = least_depth * (ring_bytes(format, size) + sizeof(Mbarrier));
+  const std::size_t rings = warps * ring + value_unit;
   return memory_of_block() > rings ? memory_of_block() - rings : 0;
 }
 
