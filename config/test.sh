@@ -50,7 +50,7 @@ export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 stage rules python3 config/rules.py
 stage scripts python3 tests/config/scripts.py
 step build build_host "all syncfree_bench poisson convection elasticity mesh_diffusion mesh_convection \
-  bratu reaction load"
+  bratu reaction flow load"
 for test in core core_allocation host_allocation host; do gtest $test build/host/${test}_tests; done
 if [ "$(uname -m)" = x86_64 ]; then gtest model build/host/model_tests; else skip model "needs x86_64"; fi
 gtest_kokkos kokkos build/host

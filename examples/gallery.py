@@ -24,7 +24,7 @@ BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.S)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.M)
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]\d+)?")
 # options that make a program write its solution
-WRITE = {"bratu": "-snes_view_solution", "reaction": "-ts_view_solution"}
+WRITE = {"bratu": "-snes_view_solution", "reaction": "-ts_view_solution", "flow": "-ts_view_solution"}
 
 
 class Place:
@@ -126,6 +126,10 @@ def draw_reaction(axis, u):
     draw_slice(axis, u[0, :, :, 0], "u at t = 1 near z = 0")
 
 
+def draw_flow(axis, u):
+    draw_slice(axis, u[0, :, :, 0], "density at the end")
+
+
 DRAWN = {
     "poisson": draw_poisson,
     "convection": draw_convection,
@@ -134,6 +138,7 @@ DRAWN = {
     "mesh_convection": draw_middle,
     "bratu": draw_middle,
     "reaction": draw_reaction,
+    "flow": draw_flow,
 }
 
 

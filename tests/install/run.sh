@@ -38,10 +38,14 @@ mpicc "$here/program.c" -o "$work/with_pkgconfig" $flags -Wl,-rpath,"$lib" -Wl,-
 check "pkg-config" solves "$work/with_pkgconfig"
 
 converges() { local output; output=$("$@") && echo "$output" && [[ $output == *CONVERGED* ]]; }
-mpicc "$work/prefix/share/syncfree/examples/tutorials/poisson.c" -o "$work/poisson" $flags -Wl,-rpath,"$lib" \
-  -Wl,-rpath,"$petsc_lib" -lm
+for name in poisson flow; do
+  mpicc "$work/prefix/share/syncfree/examples/tutorials/$name.c" -o "$work/$name" $flags -Wl,-rpath,"$lib" \
+    -Wl,-rpath,"$petsc_lib" -lm
+done
 check "installed example of the gallery" converges "$work/poisson" -dll_append "$lib/libsyncfree_ilu.so" \
   -pc_type syncfree_icc
+check "installed example with time steps" converges "$work/flow" -dll_append "$lib/libsyncfree_ilu.so" \
+  -pc_type syncfree_ilu -end 0.1
 
 # the first examples, copied out of the prefix
 cp -r "$work/prefix/share/syncfree/examples/first" "$work/first"

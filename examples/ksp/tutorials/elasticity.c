@@ -1,5 +1,6 @@
 static char help[] = "3-D linear elasticity: a heterogeneous block is pressed from above between smooth walls.\n\
-Conjugate gradients, three unknowns a point; any -pc_type, for example syncfree_icc.\n\n";
+Conjugate gradients, three unknowns a point; any -pc_type, for example syncfree_icc.\n\
+-compare prints what ILU by entries and by dense blocks need.\n\n";
 
 /*
   Trilinear hexahedra on a DMDA. Find the displacement u with
@@ -14,13 +15,14 @@ Conjugate gradients, three unknowns a point; any -pc_type, for example syncfree_
   -material ball: a stiff ball in a soft cube.
 
   Output: the iterations of CG and its converged reason, the true residual, and for layers the error of the solution.
-  With -times N also N times of set-up, application and solve in seconds.
+  With -times N also N times of set-up, application and solve in seconds. With -compare what ILU by entries and by dense
+  blocks need, see compare.h; the blocks of this matrix are full, so both are the same ILU(0).
 */
 
 #include <petscdm.h>
 #include <petscdmda.h>
 
-#include "report.h"
+#include "compare.h"
 
 typedef enum {
   MATERIAL_LAYERS,
@@ -215,13 +217,49 @@ static PetscErrorCode ReadOptions(Block *block)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CreateSolver(Mat A, KSP *ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPSetTolerances(*ksp, RTOL, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves with one variant and prints its line; the first one reports the solution. */
+static PetscErrorCode Compare(Mat A, const Variant *variant, PetscBool report, Vec b, Vec x)
+{
+  Mat      P;
+  KSP      ksp;
+  Times    times;
+  PetscInt iterations;
+
+  PetscFunctionBeginUser;
+  PetscCall(SelectVariant(variant, 3));
+  PetscCall(MatConvert(A, variant->baij ? MATBAIJ : MATSAME, MAT_INITIAL_MATRIX, &P));
+  PetscCall(CreateSolver(P, &ksp));
+  PetscCall(WarmUp(ksp, b, x));
+  PetscCall(TimedSolve(ksp, b, x, &times));
+  PetscCall(KSPGetIterationNumber(ksp, &iterations));
+  if (report) PetscCall(ReportSolve(ksp, b, x));
+  if (report) PetscCall(PrintCompareHeader());
+  PetscCall(PrintCompareLine(variant, ksp, b, 1, iterations, times.setup + times.solve));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  DM    da;
-  Mat   A;
-  Vec   u, b, x;
-  KSP   ksp;
-  Block block = {MATERIAL_LAYERS, 100.0, 0.3, 1e-2};
+  DM        da;
+  Mat       A;
+  Vec       u, b, x;
+  KSP       ksp;
+  PetscInt  variants = 0;
+  PetscBool compare;
+  Block     block = {MATERIAL_LAYERS, 100.0, 0.3, 1e-2};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -237,18 +275,20 @@ int main(int argc, char **argv)
   PetscCall(VecDuplicate(u, &x));
   PetscCall(FillLoad(&block, da, b));
 
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPSetTolerances(ksp, RTOL, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
-  PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(SolveAndReport(ksp, b, x)); /* KSPSolve(), see report.h */
+  PetscCall(GetCompare(&compare));
+  if (compare) {
+    PetscCall(CountVariants(A, &variants));
+    for (PetscInt v = 0; v < variants; v++) PetscCall(Compare(A, &Variants[v], (PetscBool)(v == 0), b, x));
+  } else {
+    PetscCall(CreateSolver(A, &ksp));
+    PetscCall(SolveAndReport(ksp, b, x)); /* KSPSolve(), see report.h */
+    PetscCall(KSPDestroy(&ksp));
+  }
   if (block.material == MATERIAL_LAYERS) {
     PetscCall(FillSolution(&block, da, u));
     PetscCall(ReportDifference(x, u, PetscSqrtReal(RTOL)));
   }
 
-  PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
@@ -302,5 +342,10 @@ int main(int argc, char **argv)
          suffix: sor_smoother
          args: -material ball -pc_type gamg -mg_levels_pc_type syncfree_sor
          filter: sed -E "s/iterations [0-9]+/iterations N/"
+      test:
+         suffix: compare
+         # on a device there are two lines
+         args: -compare
+         filter: grep -v BAIJ | sed -E "s/[0-9]+\.[0-9]+(e[-+][0-9]+)?/T/g; s/ +/ /g"
 
 TEST*/
