@@ -291,9 +291,9 @@ private:
 ///            deadline for all of them
 /// publishes  each value in the tile's memory, those that other tiles read also in the mailbox, whose slots it prepares
 ///            for the next launch
-/// order      in shared memory and in DoubleBufferedMailbox: relaxed, the value itself is the message. Ring: an mbarrier
-///            completes when a group has been copied; the next copy to its place follows a __syncwarp() after its use.
-///            That a step is done only decides when a warp begins to poll
+/// order      in shared memory and in DoubleBufferedMailbox: relaxed, the value itself is the message. Ring: an
+///            mbarrier completes when a group has been copied; the next copy to its place follows a __syncwarp() after
+///            its use. That a step is done only decides when a warp begins to poll
 /// progress   tiles read earlier tiles, which have earlier tickets. Groups of a tile are in the order of levels, their
 ///            points read earlier groups only, and each warp solves its groups in that order
 /// result     reproducible: the order of additions depends on the plan only
