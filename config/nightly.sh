@@ -44,9 +44,9 @@ step sanitize-build build build/sanitize all --preset sanitize
 gtest sanitize-core build/sanitize/core_tests
 for test in core_allocation host_allocation; do gtest sanitize-$test build/sanitize/${test}_tests; done
 gtest_alone sanitize-host build/sanitize/host_tests
-step sanitize-thread-build build build/sanitize-thread "core_tests host_tests" --preset sanitize-thread
+step sanitize-thread-build build build/sanitize-thread "core_parallel_tests host_tests" --preset sanitize-thread
 stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host_tests
-stage sanitize-thread-core bash config/thread_sanitizer.sh build/sanitize-thread/core_tests "ForParts.*"
+stage sanitize-thread-core bash config/thread_sanitizer.sh build/sanitize-thread/core_parallel_tests "ForParts.*"
 
 # PETSc's own library is not built so; what it leaves behind at its end are no leaks of ours
 export ASAN_OPTIONS=detect_leaks=0 SYNCFREE_MUTANTS=200000 SYNCFREE_SEED=$seed

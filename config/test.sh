@@ -68,9 +68,9 @@ for test in core_allocation host_allocation; do gtest sanitize-$test build/sanit
 # each scalar and each storage once
 gtest sanitize-host build/sanitize-few/host_tests \
   --gtest_filter="-HostSolver/double_in_double_index32.*:HostSolver/complex_double_in_complex_float_index64.*"
-step sanitize-thread-build build build/sanitize-thread "core_tests host_tests" --preset sanitize-thread
+step sanitize-thread-build build build/sanitize-thread "core_parallel_tests host_tests" --preset sanitize-thread
 stage sanitize-thread bash config/thread_sanitizer.sh build/sanitize-thread/host_tests
-stage sanitize-thread-core bash config/thread_sanitizer.sh build/sanitize-thread/core_tests "ForParts.*"
+stage sanitize-thread-core bash config/thread_sanitizer.sh build/sanitize-thread/core_parallel_tests "ForParts.*"
 unset SYNCFREE_SHORT
 # not optimized, for the compiler takes more time than the targets
 step fuzz-build build build/fuzz-few fuzz --preset fuzz -DPETSC_DIR="$PETSC_DIR" -DPETSC_ARCH="$PETSC_ARCH" \

@@ -43,6 +43,10 @@ syncfree_test_flags(test_support)
 target_link_libraries(test_support PUBLIC core)
 
 syncfree_tests(core test_support GTest::gtest_main)
+# core's tests that start threads, for the thread sanitizer: all of core's would take the compiler five minutes
+add_executable(core_parallel_tests EXCLUDE_FROM_ALL tests/core/support/parallel_test.cpp)
+syncfree_test_flags(core_parallel_tests)
+target_link_libraries(core_parallel_tests PRIVATE core test_support GTest::gtest_main)
 syncfree_tests(host host test_support GTest::gtest_main OpenMP::OpenMP_CXX)
 if(SYNCFREE_RANDOM_SLEEPS)
   syncfree_tests(schedules host test_support GTest::gtest_main)
