@@ -194,7 +194,9 @@ private:
   template <class Body> Status solve_alone(Body body)
   {
     return alone([&] {
-      return factored_ ? body() : failed(Code::invalid_argument, "solve() was called before a successful refresh()");
+      const Status status = factored_ || parts_.made ? body() : Status();  // without values, blocks report void replays
+      const bool has_solved = factored_ || !status.ok();
+      return has_solved ? status : failed(Code::invalid_argument, "solve() was called before a successful refresh()");
     });
   }
 

@@ -367,7 +367,8 @@ TEST(DeviceBlockFailures, of_the_analysis_name_block_rows_strategies_and_sizes)
   const auto task = block_task<double, I>(3, 2, 2, 2);
   const PatternView<I> A = task.pattern.pattern();
   EXPECT_EQ(p->analyse(A, {}, blocks_of(0)).code, Code::invalid_argument);
-  for (const char* strategy : {"tiled", "merged", "cusparse", "wavefront", "loop"}) {
+  EXPECT_EQ(p->analyse(A, {}, blocks_of(2, "tiled")).code, Code::no_plan) << "so few points are no grid";
+  for (const char* strategy : {"merged", "cusparse", "wavefront", "loop"}) {
     const Status status = p->analyse(A, {}, blocks_of(2, strategy));
     EXPECT_EQ(status.code, Code::invalid_argument);
     EXPECT_NE(status.message().find("use level_order"), std::string::npos) << status.message();
@@ -393,7 +394,7 @@ TEST(DeviceBlocks, report_what_runs)
   ASSERT_EQ(p->analyse(task.pattern.pattern(), {}, blocks_of(3)).message(), "success");
   ASSERT_EQ(p->refresh(task.view(), PivotRule()).message(), "success");
   const Summary s = p->summarize();
-  EXPECT_EQ(s.strategy, "level_order");
+  EXPECT_EQ(s.strategy, "tiled");
   EXPECT_EQ(s.block_size, 3);
   EXPECT_EQ(s.rows, 3 * task.pattern.n);
   const auto blocks = static_cast<std::int64_t>(task.pattern.column.size());

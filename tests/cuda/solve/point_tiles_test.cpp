@@ -90,7 +90,7 @@ TYPED_TEST(PointTiles, have_small_residuals)
     for (const int size : {2, 3, 4, 5, 6})
       for (const bool lower : {true, false})
         for (const bool unit : {true, false}) {
-          if (s.box && s.z > 1 && size > 3) continue;  // they have too many values
+          if (s.box && s.z > 1 && (size > 3 || size * sizeof(T) > 32)) continue;  // they have too many values
           SCOPED_TRACE(testing::Message() << s.x << " x " << s.y << " x " << s.z << (s.box ? " box, " : " star, ")
                                           << size << (lower ? " lower" : " upper") << (unit ? " unit" : ""));
           expect_tiles<T, T>(triangle_of<T>(stencil_triangle<I>(s.x, s.y, s.z, s.box, lower), lower, unit, size));

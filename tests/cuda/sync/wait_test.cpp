@@ -245,7 +245,7 @@ TEST(DeviceWaits, end_in_factorizations)
   const std::vector<Factored> all = {
       {line_of_points(1000, 3, 1), PivotRule(), "level_order", "factorization", 3},   // dense blocks
       {line_of_points(1000, 7, 1), PivotRule(), "level_order", "factorization", 7},
-      {line_of_points(12, 97, 1), PivotRule(), "level_order", "factorization", 97},   // not in shared memory
+      {line_of_points(4, 97, 1), PivotRule(), "level_order", "factorization", 97},   // not in shared memory
       {chain(3000), PivotRule(), "level_order", "factorization"},                     // narrow levels: one row per warp
       {waves_of_rows(12, 4000, 4), PivotRule(), "level_order", "level_order"},        // rows that update pivots only
       {with_unknowns(waves_of_rows(8, 1000, 4), 3), PivotRule(), "level_order", "factorization"},  // several per warp

@@ -216,7 +216,8 @@ private:
 #pragma unroll
       for (int distance = 1; distance < count * size; distance *= 2)
 #pragma unroll
-        for (int k = 0; k + distance < count * size; k += 2 * distance) glance[k] = max(glance[k], glance[k + distance]);
+        for (int k = 0; k + distance < count * size; k += 2 * distance)
+          glance[k] = max(glance[k], glance[k + distance]);
       if (!__any_sync(~0u, glance[0] == ~0u)) return;
       if (pass % 32 != 0) continue;
       bool missing = false;
@@ -228,7 +229,8 @@ private:
 
   /// Returns what blocks first, first + 1, ... give.
   template <int count>
-  __device__ __forceinline__ N add_blocks(int first, const Operands& operands, bool mine, const M* value, int width) const
+  __device__ __forceinline__ N add_blocks(int first, const Operands& operands, bool mine, const M* value,
+                                          int width) const
   {
     const N* at[count];
     M of[count][size];

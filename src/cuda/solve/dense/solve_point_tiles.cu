@@ -16,11 +16,11 @@ namespace {
 
 template <int value> using Constant = std::integral_constant<int, value>;
 
-/// True if there is a kernel. Three groups must fit in a ring.
+/// True if there is a kernel: groups of larger rows have no room in rings.
 template <class T> constexpr bool has_point_kernel(int size, int near)
 {
   return size >= 2 && size <= largest_point && near * size <= 40 &&
-         sizeof(T) * static_cast<std::size_t>(size * near) <= 640;
+         sizeof(T) * static_cast<std::size_t>(size * near) <= 512;
 }
 
 template <class T, int near, class Body> void with_size_of_point(int size, Body body)
