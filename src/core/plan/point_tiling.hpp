@@ -2,10 +2,10 @@
 
 /// Tiles of a grid's points, for block rows of several unknowns a point.
 ///
-/// Points are numbered in the order of a serial solve. A slab has some consecutive planes. A tile has some lines of each
-/// plane of its slab, with all their points. In a stencil with corners a point also reads the line after its own in the
-/// plane before, so the lines of a tile are shifted by one from plane to plane (`shift`); then points of a tile read
-/// tiles with lower numbers and their own only. Tiles are numbered along a slab, and slab after slab.
+/// Points are numbered in the order of a serial solve. A slab has some consecutive planes. A tile has some lines of
+/// each plane of its slab, with all their points. In a stencil with corners a point also reads the line after its own
+/// in the plane before, so the lines of a tile are shifted by one from plane to plane (`shift`); then points of a tile
+/// read tiles with lower numbers and their own only. Tiles are numbered along a slab, and slab after slab.
 
 #include <cstddef>
 #include <cstdint>

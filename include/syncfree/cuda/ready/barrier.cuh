@@ -85,8 +85,8 @@ public:
     SYNCFREE_MAY_NANOSLEEP
     while (!test_wait_parity(parity)) {}
   }
-  /// The same; the warp sleeps meanwhile, so that it takes no turns of others, and goes on some tens of nanoseconds later.
-  /// Compute capability 9.0 or later; else as wait_watched().
+  /// The same; the warp sleeps meanwhile and takes no turns of others. Compute capability 9.0 or later; else as
+  /// wait_watched().
   __device__ void sleep_watched(unsigned parity) const
   {
     SYNCFREE_MAY_NANOSLEEP

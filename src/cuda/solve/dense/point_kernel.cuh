@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "cuda/solve/dense/point_tiles.cuh"
-#include "cuda/solve/tiled/roles.cuh"
 #include "cuda/sync/atomics.cuh"
+#include "cuda/sync/ghosts.cuh"
 #include "cuda/sync/mailboxes.cuh"
 #include "cuda/sync/ring.cuh"
 #include "syncfree/cuda/ready/barrier.cuh"
@@ -199,8 +199,8 @@ private:
   }
 
   /// Waits for `count` operands, by a whole warp. The lanes of a group do not depend on each other. If no value looks
-  /// like the sentinel at a glance, all have arrived; now and then they are compared with it, for it is not the only NaN
-  /// that looks so.
+  /// like the sentinel at a glance, all have arrived; now and then they are compared with it, for other NaN look so,
+  /// too.
   template <int count>
   __device__ __forceinline__ void await_operands(const N* const (&at)[count], N (&seen)[count][size]) const
   {
