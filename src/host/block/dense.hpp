@@ -1,7 +1,7 @@
 #pragma once
 
 /// Products with dense blocks of n x n values, column by column. The compiler knows the sizes 2 to 8, for which these
-/// loops become vector instructions on registers; one path serves all others.
+/// loops become vector instructions on registers; one path serves all others. With SYNCFREE_FEW_TYPES it knows 2 to 4.
 
 #include <cstddef>
 #include <type_traits>
@@ -23,10 +23,12 @@ template <class Use> decltype(auto) with_block_size(int size, const Use& use)
     case 2: return use(std::integral_constant<int, 2>());
     case 3: return use(std::integral_constant<int, 3>());
     case 4: return use(std::integral_constant<int, 4>());
+#ifndef SYNCFREE_FEW_TYPES
     case 5: return use(std::integral_constant<int, 5>());
     case 6: return use(std::integral_constant<int, 6>());
     case 7: return use(std::integral_constant<int, 7>());
     case 8: return use(std::integral_constant<int, 8>());
+#endif
     default: return use(std::integral_constant<int, 0>());
   }
 }
