@@ -263,6 +263,28 @@ def fill_on_gpu():
         "matrices that need shifts, which PETSc's ICC on a GPU ignores.")
 
 
+def blocks_on_gpu():
+    lines = []
+    for matrix, size in dict.fromkeys((f["matrix"], f["block_size"]) for f in lines_of("blocks")):
+        case, = rows.read([path_of("blocks")], lambda f, key=(matrix, size): (f["matrix"], f["block_size"]) == key)
+        f = case.rows[OURS].fields
+        lines.append([f"`{matrix}` {case.n:,}", size, f"`{taken(case)}`", both(case, "setup"), both(case, "refresh"),
+                      both(case, "apply"),
+                      ", ".join(number(case.seconds(name, "apply") / case.spmv) for name in (PETSC, OURS)),
+                      ", ".join(number(float(f[name]) / 1e9) for name in ("petsc_bytes", "memory_bytes"))])
+    head = ["matrix, rows", "block size", "strategy", "set-up: PETSc, ours (ms)", "refresh (ms)", "apply (ms)",
+            "apply, in MatMults", "memory (GB)"]
+    return section(
+        "What do dense blocks gain on a GPU?", ["blocks"],
+        "On a GPU (H200), one CPU thread: ILU(0) by entries (block size 1) and by dense blocks "
+        "(`-pc_syncfree_block_size`); in each cell PETSc's `ilu`, then `syncfree_ilu`",
+        table(head, lines), COMMANDS["blocks"],
+        "other block sizes; matrices whose blocks lack entries, for which zeros are stored.",
+        "PETSc's `ilu` factors by entries in all lines; each line is a call of its own, so its times differ. Its "
+        "memory is its factor on the host. All blocks of these matrices are full, so both factorizations have the same "
+        "result, apart from rounding.")
+
+
 SOLVES = ["solves_h100", "solves_200", "solves", "gamg"]  # the newest first
 
 
@@ -536,6 +558,10 @@ mesh_at_random:60000,elasticity:30000 -bench_files FILE,...
 $gpu -bench_kinds ilu -bench_levels 2 -bench_matrices 7pt:60000,5pt:60000,9pt:30000,road:40000 -bench_files FILE,...
 $gpu -bench_kinds icc -bench_matrices 7pt:300000,5pt:200000,27pt:60000,9pt:60000,mesh:50000,elasticity:60000 \\
   -bench_files FILE,...""",
+    "blocks": """gpu="$gpu -bench_threads 1 -bench_kinds ilu -bench_strategies auto -bench_repetitions 7"
+$gpu -bench_matrices elasticity:331776 -bench_pc_syncfree_block_size 3 -options_left 0    # and 1
+$gpu -bench_matrices species:1310720 -bench_pc_syncfree_block_size 5 -options_left 0    # and 1
+# the column block_size was added when the four files were joined""",
     "solves": """$gpu -bench_solves -bench_problems poisson,convection -bench_sizes 2146689 -bench_max_it 1000 \\
   -bench_pcs ilu,jacobi,gamg,syncfree_ilu -bench_repetitions 3""",
     "examples": "python3 tests/bench/examples.py --programs FOLDER --library LIBRARY --device --bratu 80 --reaction 24",
@@ -561,7 +587,7 @@ tets_elasticity:100000,7pt:1000000,7pt:8000000 -bench_files FILE,...""",
 
 def sections():
     on_gpu = (apply_on_gpu, set_up_on_gpu, more_grids, real_matrices_together, real_matrices, untuned,
-              strategies_side_by_side, strategies_on_grids, memory_on_gpu, fill_on_gpu, whole_solves, orders_on_gpu,
-              programs, sor_on_gpu, columns_on_gpu, several_ranks, single_precision)
+              strategies_side_by_side, strategies_on_grids, memory_on_gpu, fill_on_gpu, blocks_on_gpu, whole_solves,
+              orders_on_gpu, programs, sor_on_gpu, columns_on_gpu, several_ranks, single_precision)
     of_papers = (loops_on_gpu, algorithms_of_papers, verdicts, kernels_of_blocks)
     return [f() for f in on_gpu] + sections_on_cpu() + [f() for f in of_papers]

@@ -39,7 +39,8 @@ RUNS = {
     "solves_200": ("poisson_h200.csv", "2026-11-22", ""),
     "solves": ("solves_h200.csv", "2026-11-22", ""),
     "gamg": ("gamg_h200.csv", "2026-11-21", ""),
-    "orders": ("orders_h200.csv", "2026-11-27", "five calls; multicolor, cyclic and ABMC `a2fe8db`"),
+    "orders": ("orders_h200.csv", "2026-11-28", "six calls; multicolor, cyclic, ABMC and `7pt` 8,000,000 `a2fe8db` "
+               "of 2026-11-27; the load of the machine was 7 and 2 at the start of the newest two"),
     "sor": ("sor_h200.csv", "2026-11-22", ""),
     "examples": ("examples_h200.csv", "2026-11-23", "one run each"),
     "ranks": ("ranks_h200.csv", "2026-11-22", "copied from a printed table, with its few digits"),
@@ -57,6 +58,7 @@ RUNS = {
     "waves": ("papers/waves.csv", "2026-11-22", ""),
     "sequential": ("papers/sequential.csv", "2026-11-22", ""),
     "sweep": ("sweep.csv", "2026-11-21", ""),
+    "blocks": ("blocks_h200.csv", "2026-11-28", "four calls, the load of the machine was 8 to 10 at the start"),
 }
 LIBRARY = {"lines": "e018c01"}  # where a file holds lines of several
 
