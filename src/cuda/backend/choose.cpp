@@ -73,20 +73,34 @@ bool make_point_tiles(const DeviceTriangle<I>& L, const DeviceTriangle<I>& U, An
 template <class T, class I> void StrategyChooser<T, I>::make_dense_blocks()
 {
   using Single = single_t<T>;
-  const char* const reason = asks_for("auto") ? "dense blocks" : "forced";
   const bool single = a_.options.single_storage, forced = asks_for("tiled");
-  const bool tries = forced || (asks_for("auto") && (single ? tiles_are_faster<T, Single>(L(), U())
-                                                            : tiles_are_faster<T, T>(L(), U())));
-  if (tries && (single ? make_point_tiles<T, Single>(L(), U(), &a_) : make_point_tiles<T, T>(L(), U(), &a_))) {
-    a_.choice = {"tiled", reason, PlanForm::grid};
-  } else if (forced) {
-    throw Failure{failed(Code::no_plan, "tiles of dense blocks are those of a grid's points, up to 6 rows each, which "
-                                        "read 13 others at most")};
-  } else {
-    a_.choice = {"level_order", reason, PlanForm::rows};
-    make_solver(lower, L(), &a_);
-    make_solver(upper, U(), &a_);
+  std::string reason = asks_for("auto") ? "dense blocks" : "forced";
+  const auto may_be_faster = [&] {
+    return single ? tiles_are_faster<T, Single>(L(), U()) : tiles_are_faster<T, T>(L(), U());
+  };
+  if (forced || (asks_for("auto") && may_be_faster())) {
+    try {
+      if (single ? make_point_tiles<T, Single>(L(), U(), &a_) : make_point_tiles<T, T>(L(), U(), &a_)) {
+        a_.choice = {"tiled", reason, PlanForm::grid};
+        return make_dense_factorization();
+      }
+    } catch (const Failure& failure) {
+      if (forced || failure.status.code != Code::out_of_memory) throw;
+      a_.solver[lower].reset(), a_.solver[upper].reset();
+      reason += "; tiled has no memory";
+    }
+    if (forced)
+      throw Failure{failed(Code::no_plan, "tiles of dense blocks are those of a grid's points, up to 6 rows each, that "
+                                          "read 13 others at most (4 from 4 rows on) and fit in shared memory")};
   }
+  a_.choice = {"level_order", reason, PlanForm::rows};
+  make_solver(lower, L(), &a_);
+  make_solver(upper, U(), &a_);
+  make_dense_factorization();
+}
+
+template <class T, class I> void StrategyChooser<T, I>::make_dense_factorization()
+{
   if (!task_.factorizes || a_.factorization) return;
   a_.factorization = std::make_unique<DeviceBlockFactorization<T, I>>(
       a_.pattern, a_.lower_levels, a_.options.block_size, a_.row_order.empty(), a_.options.single_storage);

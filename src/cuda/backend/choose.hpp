@@ -61,7 +61,10 @@ public:
   /// Threads for host work that runs concurrently with the device.
   int few_threads() const { return worthwhile_threads(a_.nnz / 10, a_.options.threads); }
   /// True if tiles of a star stencil's grid may be chosen.
-  bool wants_tiles() const { return (chooses() || asks_for("tiled")) && a_.options.blocks.tile_rows == 0; }
+  bool wants_tiles() const
+  {
+    return !a_.by_blocks && (chooses() || asks_for("tiled")) && a_.options.blocks.tile_rows == 0;
+  }
   /// Estimates pencils and tiles from the grid alone, which is still a guess. No tile is chosen if pencils apply.
   void guess_tiles(const Grid<I>& grid);
 
@@ -77,6 +80,7 @@ private:
   bool has_failed(PlanForm form) const { return std::find(failed_.begin(), failed_.end(), form) != failed_.end(); }
 
   void make_dense_blocks();
+  void make_dense_factorization();
   void confirm_tiles();
   double time_of_wavefront(const Grid<I>& grid, std::int64_t longest, std::int64_t levels) const;
   TileChoice find_tile(const Grid<I>& grid) const;

@@ -78,6 +78,10 @@ TEST(PointTiling, fits_in_shared_memory)
               static_cast<std::int64_t>(memory));
   }
   EXPECT_EQ(choose(64, 64, 64, false, true, 5, 3000).tiling.tile_lines, 0) << "not one line";
+  const PointTiling narrow = choose(1466, 200, 1, false, true, 2).tiling;  // many levels, each with a step and a group
+  ASSERT_GT(narrow.tile_lines, 0);
+  const std::int64_t steps = 1466 + narrow.tile_lines - 1;
+  EXPECT_LE(1466 * (narrow.tile_lines + 1) * 16 + steps * (8 + 16), 160000);
 }
 
 /// The fastest of all shapes on an H200 took 126 and 115 us (tests/bench/EXPERIMENTS.md), level by level 269 and 198.

@@ -101,18 +101,21 @@ template <class I> struct Reads {
   }
 };
 
-/// Counts what a position reads of other tiles, and marks it there. Raises `later` if that tile is a later one.
+/// Counts what a position reads of other tiles, and marks it there. Raises `later` if it reads a later tile, or its own
+/// or a later step of its tile.
+///   step  by position, steps that begin before it; one more
 template <class I>
-__global__ void count_reads(std::uint32_t n, Reads<I> A, std::uint32_t* count, unsigned char* exported,
-                            unsigned* later)
+__global__ void count_reads(std::uint32_t n, Reads<I> A, const std::uint32_t* step, std::uint32_t* count,
+                            unsigned char* exported, unsigned* later)
 {
   const auto p = static_cast<std::uint32_t>(this_thread());
   if (p == n) count[p] = 0;
   if (p >= n) return;
   std::uint32_t reads = 0;
   A.for_reads(p, [&](I, std::uint32_t from) {
-    if (A.tile[from] == A.tile[p]) return;
-    if (A.tile[from] > A.tile[p]) set_flag_once(later);
+    const bool is_own = A.tile[from] == A.tile[p];
+    if (is_own ? step[from + 1] >= step[p + 1] : A.tile[from] > A.tile[p]) set_flag_once(later);
+    if (is_own) return;
     exported[from] = 1;
     ++reads;
   });
@@ -311,7 +314,8 @@ bool make_point_plan(const DeviceTriangle<I>& triangle, const PointTiling& tilin
   DeviceArray<unsigned char> exported(n);
   exported.fill(0, nullptr);
   const Flag later;
-  launch_for(std::size_t{n} + 1, count_reads<I>, n, reads, ghosts.first_read.data(), exported.data(), later.data());
+  launch_for(std::size_t{n} + 1, count_reads<I>, n, reads, step.data(), ghosts.first_read.data(),
+             exported.data(), later.data());
   if (later.is_raised()) return false;
   find_ghosts(n, tiles, reads, levels.row.data(), &ghosts, &plan.ghost);
 

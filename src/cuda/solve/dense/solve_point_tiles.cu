@@ -157,8 +157,12 @@ PointTilingChoice choose_tiling(const DeviceTriangle<I>& triangle, PointCosts* c
   const int near = entries_for(triangle.longest()), size = triangle.block_size;
   const bool is_known = triangle.on_device.row_begin && triangle.device_levels && triangle.grid.lines > 1;
   if (!is_known || triangle.source || triangle.transposed_blocks || near == 0) return {};
-  if (!has_point_kernel<DeviceScalar<T>>(size, near) || triangle.n() > 0x7fffffff) return {};
+  if (!has_point_kernel<DeviceScalar<T>>(size, near)) return {};
   *format = format_of<V>(size, near, !triangle.unit);
+  constexpr double most = 0xffffffff;  // of 32-bit numbers of rows, entries, and units of values
+  const auto points = static_cast<double>(triangle.n());
+  if (points * size > most || static_cast<double>(triangle.nnz()) > most) return {};
+  if (points * static_cast<double>(units_of_group(1, format->bytes_a_point)) > most) return {};
   format->result_bytes = static_cast<std::size_t>(size) * sizeof(T);
   format->memory = memory_for_tile(least_warps, *format, size);
   *costs = {near, points_a_warp(size), format->bytes_a_point / static_cast<std::size_t>(near), format->result_bytes,
