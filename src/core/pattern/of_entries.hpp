@@ -112,7 +112,7 @@ protected:
 
   Status analyse_entries(const PatternView<I>& A, const SymbolicOptions<I>& symbolic, const SolverOptions& options)
   try {
-    factored_ = false;
+    factored_ = emptied_ = false;
     parts_ = Parts();
     drop_blocks();
     const Status status = make_parts(A, symbolic, options);
@@ -132,7 +132,7 @@ protected:
 
   Status refresh_entries(const CsrView<T, I>& A, const PivotRule& rule)
   try {
-    factored_ = false;
+    factored_ = emptied_ = false;
     if (!parts_.made) return failed(Code::invalid_argument, "refresh() was called before analyse()");
     if (!has_size_of(A.pattern)) return forget_factor(failed(Code::another_pattern));
     const Status status = blocks_->refresh({parts_.pattern.view(), copy_values(parts_.pattern, A.value)}, rule);
@@ -194,9 +194,8 @@ private:
   template <class Body> Status solve_alone(Body body)
   {
     return alone([&] {
-      const Status status = factored_ || parts_.made ? body() : Status();  // without values, blocks report void replays
-      const bool has_solved = factored_ || !status.ok();
-      return has_solved ? status : failed(Code::invalid_argument, "solve() was called before a successful refresh()");
+      if (factored_ || emptied_) return body();  // without values the blocks refuse it, or report a void replay
+      return failed(Code::invalid_argument, "solve() was called before a successful refresh()");
     });
   }
 
@@ -217,13 +216,14 @@ private:
   /// Calls fail(), which leaves the blocks without values, also for replays. A call that reports an earlier solve does
   /// nothing else, so it is repeated.
   ///   returns  that report, or the cause
-  template <class Fail> static Status forget(const Status& cause, Fail fail)
+  template <class Fail> Status forget(const Status& cause, Fail fail)
   {
     constexpr int most_reports = 2;  // of a replay and of a wait
     Status told = cause;
     for (int k = 0; k <= most_reports; ++k) {
       const Status status = fail();
-      if (status.code != Code::stale_capture && status.code != Code::wait_expired) break;
+      emptied_ = status.code != Code::stale_capture && status.code != Code::wait_expired;
+      if (emptied_) break;
       told = status;
     }
     return told;
@@ -237,6 +237,7 @@ private:
   std::unique_ptr<Interface> blocks_;
   Parts parts_;
   bool factored_ = false;  ///< blocks_ has the values of the last refresh; not if that, or an analysis, has failed
+  bool emptied_ = false;   ///< blocks_ has none since a call of this object has failed
   CallGuard busy_;
 };
 

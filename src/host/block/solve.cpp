@@ -48,18 +48,16 @@ private:
   {
     const I *column = triangle_.pattern.column, begin = triangle_.pattern.row_begin[i];
     const I end = triangle_.pattern.row_begin[i + 1];
-    const V* block = triangle_.value + values() * static_cast<std::size_t>(lower ? begin : end - 1);
     const std::size_t n = static_cast<std::size_t>(size());
+    const auto subtract = [&](I k) {
+      const V* const block = triangle_.value + values() * static_cast<std::size_t>(k);
+      prefetch_block(block, size(), lower);
+      subtract_block_times<fixed>(size(), block, x + n * static_cast<std::size_t>(column[k]), sum);
+    };
     if constexpr (lower)
-      for (I k = begin; k < end; ++k, block += values()) {
-        prefetch_block(block, size(), lower);
-        subtract_block_times<fixed>(size(), block, x + n * static_cast<std::size_t>(column[k]), sum);
-      }
+      for (I k = begin; k < end; ++k) subtract(k);
     else
-      for (I k = end; k-- > begin; block -= values()) {
-        prefetch_block(block, size(), lower);
-        subtract_block_times<fixed>(size(), block, x + n * static_cast<std::size_t>(column[k]), sum);
-      }
+      for (I k = end; k-- > begin;) subtract(k);
   }
 
   void solve_row(I i, const T* b, T* x, T* work) const
