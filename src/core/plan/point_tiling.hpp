@@ -38,7 +38,7 @@ struct PointTiling {
 struct PointCosts {
   int entries = 0;               ///< most blocks that a block row reads
   int points_a_warp = 1;
-  std::size_t value_bytes = 0;   ///< of a block's values
+  std::size_t value_bytes = 0;   ///< of a block's values, with its part of the inverse diagonal block
   std::size_t result_bytes = 0;  ///< of a point's results, in shared memory
   std::size_t memory = 0;        ///< shared memory of a tile, which has its results and those that it reads
   int multiprocessors = 132;     ///< each has one tile at a time

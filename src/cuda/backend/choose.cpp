@@ -84,6 +84,7 @@ template <class T, class I> void StrategyChooser<T, I>::make_dense_blocks()
         a_.choice = {"tiled", reason, PlanForm::grid};
         return make_dense_factorization();
       }
+      reason += "; tiled has no plan";
     } catch (const Failure& failure) {
       if (forced || failure.status.code != Code::out_of_memory) throw;
       a_.solver[lower].reset(), a_.solver[upper].reset();

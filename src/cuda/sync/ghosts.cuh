@@ -11,6 +11,14 @@
 
 namespace syncfree::cuda {
 
+/// Called by one thread after the launch was given up: stores NaN for all values that have not arrived.
+template <class N> __device__ void store_nan_for_missing(N* first, const N* end)
+{
+  for (N* slot = first; slot < end; ++slot)
+    if (!SharedSentinelValue<N>::is_stored(SharedSentinelValue<N>::load_shared(slot)))
+      SharedSentinelValue<N>::store_shared(slot, quiet_nan<N>());
+}
+
 /// Called by one thread: checks the deadline for all waits of the thread block until its last row is solved
 /// (BlockState::ended).
 ///   memory  fill_missing() stores NaN for values that will not arrive

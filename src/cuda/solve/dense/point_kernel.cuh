@@ -36,7 +36,7 @@ constexpr unsigned most_point_warps = 12, point_pollers = 3;
 constexpr unsigned point_threads = 32 * (most_point_warps + 1 + point_pollers);
 constexpr int ghosts_at_once = 4;  ///< by lane of a polling warp
 
-/// Layout of a thread block's shared memory: results by slot, a zero, the tile's groups, the warps' rings.
+/// Layout of a thread block's shared memory: results by slot, a zero, the tile's groups, the warps' rings, mbarriers.
 template <class N, int size> struct PointMemory {
   N* x;
   PointGroup* group;
@@ -79,13 +79,8 @@ template <class N, int size> struct PointMemory {
     }
     fence_mbarrier_init();
   }
-  /// Called by one thread after the launch was given up: stores NaN for all values that have not arrived.
-  __device__ void fill_missing() const
-  {
-    for (N* slot = x; slot < x + awaited; ++slot)
-      if (!SharedSentinelValue<N>::is_stored(SharedSentinelValue<N>::load_shared(slot)))
-        SharedSentinelValue<N>::store_shared(slot, quiet_nan<N>());
-  }
+  /// Called by one thread after the launch was given up.
+  __device__ void fill_missing() const { store_nan_for_missing(x, x + awaited); }
 };
 
 /// A warp that solves every so many-th group of a tile. A lane computes a row of a point. Values come by a ring of the

@@ -47,19 +47,13 @@ __global__ void key_points(std::uint32_t n, const I* row, PointTiling tiling, st
 /// What is known of positions. `rank`: place in level order; `tile`, `rank` ascend by tile, then by rank.
 ///   level_begin  `levels` + 1 offsets into the rows in level order
 template <class I> struct Positions {
-  std::uint32_t n, levels, tiles;
+  std::uint32_t n, levels;
   const std::uint32_t *tile, *rank;
   const I *row_of_rank, *level_begin;
 
   __device__ std::uint32_t level_of_rank(std::uint32_t r) const
   {
-    std::uint32_t begin = 0, end = levels;  // level_begin[begin] <= r < level_begin[end]
-    while (end - begin > 1) {
-      const std::uint32_t middle = begin + (end - begin) / 2;
-      if (static_cast<std::uint32_t>(level_begin[middle]) <= r) begin = middle;
-      else end = middle;
-    }
-    return begin;
+    return count_less(level_begin + 1, levels, static_cast<I>(r + 1));
   }
 };
 
@@ -78,12 +72,8 @@ __global__ void place_points(Positions<I> P, int points_a_group, std::uint32_t* 
   name[p] = row;
   position_of_row[row] = p;
   const auto first_rank = static_cast<std::uint32_t>(P.level_begin[P.level_of_rank(rank)]);
-  std::uint32_t begin = count_less(P.tile, p, tile), end = p;  // the first position of this tile and level
-  while (begin < end) {
-    const std::uint32_t middle = begin + (end - begin) / 2;
-    if (P.rank[middle] < first_rank) begin = middle + 1;
-    else end = middle;
-  }
+  const std::uint32_t of_tile = count_less(P.tile, p, tile);
+  const std::uint32_t begin = of_tile + count_less(P.rank + of_tile, p - of_tile, first_rank);  // of this level
   begins_group[p] = (p - begin) % static_cast<std::uint32_t>(points_a_group) == 0;
   begins_step[p] = p == begin;
 }
@@ -244,13 +234,6 @@ __global__ void fill_slots(std::uint32_t n, Reads<I> A, const PointTile* tile, c
   slots[p] = made;
 }
 
-template <class Body> void with_near(int near, Body body)
-{
-  if (near == point_entries[0]) return body(std::integral_constant<int, point_entries[0]>());
-  if (near == point_entries[1]) return body(std::integral_constant<int, point_entries[1]>());
-  body(std::integral_constant<int, point_entries[2]>());
-}
-
 /// Ghosts of all tiles.
 ///   first_read, ghost_of_read  by position; by read: index in `rank`
 ///   key, number                by read in the order of keys; ghosts before
@@ -298,7 +281,7 @@ bool make_point_plan(const DeviceTriangle<I>& triangle, const PointTiling& tilin
   const DeviceArray<std::uint32_t> unsorted(n), ranks(n), tile_of(n), rank(n), position_of_row(n);
   launch_for(n, key_points<I>, n, levels.row.data(), tiling, unsorted.data(), ranks.data());
   sort_pairs(unsorted.data(), tile_of, ranks, rank, bits_of(tiles));
-  const Positions<I> positions = {n, static_cast<std::uint32_t>(levels.count), tiles, tile_of.data(), rank.data(),
+  const Positions<I> positions = {n, static_cast<std::uint32_t>(levels.count), tile_of.data(), rank.data(),
                                   levels.row.data(), levels.begin.data()};
   plan.name = DeviceArray<std::uint32_t>(n);
   const DeviceArray<std::uint32_t> group(std::size_t{n} + 1), step(std::size_t{n} + 1);

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/plan/point_tiling.hpp"
 #include "cuda/analysis/triangle.hpp"
@@ -25,6 +26,15 @@ constexpr int largest_point = 6;  ///< unknowns
 
 /// Most blocks that a block row reads, in three sizes.
 constexpr int point_entries[] = {3, 4, 13};
+
+/// Calls body(an integral constant) for one of the three.
+template <class Body> void with_near(int near, Body body)
+{
+  if (near == point_entries[0]) return body(std::integral_constant<int, point_entries[0]>());
+  if (near == point_entries[1]) return body(std::integral_constant<int, point_entries[1]>());
+  body(std::integral_constant<int, point_entries[2]>());
+}
+
 constexpr std::uint16_t no_slot = 0xffff;  ///< of a block that is not there
 
 /// `steps`: levels of its own points, each of which has one or more groups.
@@ -91,8 +101,8 @@ template <class I> struct PointPlan {
   }
 };
 
-/// Makes the plan, on the null stream; complete on return. Returns false if a point reads points of a later tile, or
-/// tiles have no room.
+/// Makes the plan, on the null stream; complete on return. Returns false if a point reads points of a later tile or of
+/// its own or a later step, or tiles have no room.
 ///   triangle  in device memory with its levels
 ///   tiling    has tiles
 ///   format    of the values

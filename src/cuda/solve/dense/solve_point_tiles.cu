@@ -40,11 +40,7 @@ template <class T, class Body> void with_point(int size, int near, bool scaled, 
     if (scaled) body(fixed_size, fixed_near, std::true_type());
     else body(fixed_size, fixed_near, std::false_type());
   };
-  switch (near) {
-    case point_entries[0]: return with_size_of_point<T, point_entries[0]>(size, with_scaled);
-    case point_entries[1]: return with_size_of_point<T, point_entries[1]>(size, with_scaled);
-    case point_entries[2]: return with_size_of_point<T, point_entries[2]>(size, with_scaled);
-  }
+  with_near(near, [&](auto fixed_near) { with_size_of_point<T, fixed_near>(size, with_scaled); });
 }
 
 /// Returns the size of rows, one of point_entries, or 0 if they are too long.

@@ -95,12 +95,7 @@ template <class N, class P, bool aliased = false> struct TileSharedMemory {
   }
 
   /// Called by one thread after the launch was given up: stores NaN for all values that have not arrived.
-  __device__ void fill_missing() const
-  {
-    for (N* slot = x; slot < reinterpret_cast<N*>(ring); ++slot)
-      if (!SharedSentinelValue<N>::is_stored(SharedSentinelValue<N>::load_shared(slot)))
-        SharedSentinelValue<N>::store_shared(slot, quiet_nan<N>());
-  }
+  __device__ void fill_missing() const { store_nan_for_missing(x, reinterpret_cast<N*>(ring)); }
 
   /// Called by all threads; a __syncthreads() must follow.
   __device__ void start(int depth) const
