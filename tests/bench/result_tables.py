@@ -560,8 +560,8 @@ $gpu -bench_kinds ilu -bench_levels 2 -bench_matrices 7pt:60000,5pt:60000,9pt:30
 $gpu -bench_kinds icc -bench_matrices 7pt:300000,5pt:200000,27pt:60000,9pt:60000,mesh:50000,elasticity:60000 \\
   -bench_files FILE,...""",
     "blocks": """gpu="$gpu -bench_threads 1 -bench_kinds ilu -bench_strategies auto -bench_repetitions 7"
-$gpu -bench_matrices elasticity:331776 -bench_pc_syncfree_block_size 3 -options_left 0    # and 1
-$gpu -bench_matrices species:1310720 -bench_pc_syncfree_block_size 5 -options_left 0    # and 1
+for n in 1 3; do $gpu -bench_matrices elasticity:331776 -bench_pc_syncfree_block_size $n -options_left 0; done
+for n in 1 5; do $gpu -bench_matrices species:1310720 -bench_pc_syncfree_block_size $n -options_left 0; done
 # the column block_size was added when the four files were joined""",
     "solves": """$gpu -bench_solves -bench_problems poisson,convection -bench_sizes 2146689 -bench_max_it 1000 \\
   -bench_pcs ilu,jacobi,gamg,syncfree_ilu -bench_repetitions 3""",
