@@ -123,9 +123,10 @@ Status no_tiles_for_ghosts(std::int64_t rows, std::int64_t slots, const TileRule
                                   " values of other tiles that fit in shared memory");
 }
 
-template <class I> TileCut<I> cut(const CutInput<I>& triangle, int size, const TileRule& rule)
+template <class I> TileCut<I> cut(CutInput<I> triangle, int size, const TileRule& rule)
 {
-  const Grid<I>& grid = triangle.grid;
+  Grid<I>& grid = triangle.grid;
+  if (grid.line == 0) grid.line = triangle.rows;
   if (grid.star) {
     TileShape shape = rule.shape;
     if (shape.cells == 0) shape = choose_tile(grid, rule.ghost_slots[size] - 1, rule.multiprocessors).shape;
@@ -174,7 +175,7 @@ int warps_for(const std::vector<Tile>& tiles, const std::vector<std::uint32_t>& 
 }
 
 #define INSTANTIATE(I)                                                                  \
-  template TileCut<I> cut<I>(const CutInput<I>&, int, const TileRule&);           \
+  template TileCut<I> cut<I>(CutInput<I>, int, const TileRule&);                  \
   template std::int64_t cut_into_tiles<I>(const Tiling<I>&, TilePlan<I>*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

@@ -9,7 +9,7 @@ namespace syncfree {
 
 ///   row_bandwidth  typical_row_bandwidth() of the triangle
 ///   longest        number of entries of the longest row
-///   grid           of the triangle, its levels measured; one line with all rows if there is no grid
+///   grid           of the triangle, its levels measured; empty, or one line with all rows, if there is no grid
 template <class I> struct CutInput {
   I rows = 0;
   std::int64_t entries = 0;
@@ -38,7 +38,7 @@ template <class I> struct TileCut {
 /// Chooses tiles of a star's grid, planes, parts of planes, runs of whole lines, or runs of rows. Throws
 /// std::bad_alloc.
 ///   size  size_of_ghosts(), not -1
-template <class I> TileCut<I> cut(const CutInput<I>& triangle, int size, const TileRule& rule);
+template <class I> TileCut<I> cut(CutInput<I> triangle, int size, const TileRule& rule);
 
 /// Stores the plan's runs, slots and tiles; of the tiles only their rows and panels. Returns the number of panels.
 /// Throws std::bad_alloc.

@@ -82,7 +82,6 @@ private:
   {
     if (T_.n == 0) return;
     CutInput<I> in = {T_.n, T_.nnz(), lower_, levels_.count, typical_row_bandwidth(T_, lower_), longest_, {}};
-    in.grid.line = T_.n;
     if (rule_.tiles && rule_.rows == 0) in.grid = find_grid(T_, lower_);
     measure_levels([this](std::int64_t row) { return depth_[row]; }, T_.n, lower_, &in.grid);
     TileCut<I> made = cut(in, size_, rule_);

@@ -216,7 +216,8 @@ private:
     make_triangles();
     found_.L->show(a_.made.lower());
     found_.U->show(a_.made.upper());
-    look_at_rows(found_.L->pattern(), found_.U->pattern());
+    if (has_no_grid()) found_.regular = false;
+    else look_at_rows(found_.L->pattern(), found_.U->pattern());
     find_levels_and_nodes();
     chooser_.guess_tiles(found_.grid_of_L);
     return {};

@@ -77,6 +77,20 @@ TEST(TileCuts, know_before_whether_ghosts_of_runs_have_room)
     }
 }
 
+TEST(TileCuts, of_a_pattern_without_a_grid_are_those_of_one_line)
+{
+  TileRule rule;
+  rule.ghost_slots[2] = rule.most_slots = 200;
+  CutInput<I> in = {1000, 6000, true, 40, 30, 13, {}};
+  const TileCut<I> made = cut(in, 2, rule);
+  in.grid.line = 1000;
+  const TileCut<I> of_line = cut(in, 2, rule);
+  ASSERT_GT(made.tiling.count_tiles(), 1u);
+  EXPECT_EQ(made.tiling.runs_begin(), of_line.tiling.runs_begin());
+  EXPECT_EQ(made.tiling.most_slots(), of_line.tiling.most_slots());
+  EXPECT_EQ(made.has_room, of_line.has_room);
+}
+
 TEST(TileCuts, tell_grids_from_meshes)
 {
   EXPECT_TRUE(reaches_regularly(grid_triangle<I>(40, 30, true).view(), true));

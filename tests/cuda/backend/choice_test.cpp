@@ -91,6 +91,30 @@ TEST(DeviceChoice, is_that_of_the_permuted_matrix)
       }
 }
 
+/// Inodes in an order of colours, of which no grid is guessed: where the host makes the pattern, too.
+TEST(DeviceChoice, auto_solves_inodes_in_orders_of_colors)
+{
+  for (const auto& A : {box_of_points(1, 1, 1, 3), box_of_points(6, 1, 1, 3), box_of_points(7, 6, 5, 3)})
+    for (const OrderingKind kind : {OrderingKind::multicolor, OrderingKind::cyclic, OrderingKind::abmc})
+      for (const int levels : {0, 1, 2}) {
+        SCOPED_TRACE(testing::Message() << A.n << " rows, levels " << levels);
+        SymbolicOptions<I> symbolic;
+        symbolic.levels = levels;
+        symbolic.ordering = OrderingOptions{kind};
+        const auto ours = make_cuda_preconditioner<double, I>();
+        const auto host = make_host_preconditioner<double, I>();
+        ASSERT_EQ(ours->analyse(A.pattern(), symbolic, SolverOptions{"auto", 2}).message(), "success");
+        ASSERT_EQ(host->analyse(A.pattern(), symbolic, SolverOptions{"serial", 1}).message(), "success");
+        ASSERT_EQ(ours->refresh(A.view(), PivotRule()).message(), "success");
+        ASSERT_EQ(host->refresh(A.view(), PivotRule()).message(), "success");
+        const auto b = random_vector<double>(static_cast<std::size_t>(A.n), 5);
+        std::vector<double> x(b.size(), -1), truth(b.size());
+        ASSERT_EQ(ours->solve(Operation::none, b.data(), x.data(), {1, A.n, A.n}).message(), "success");
+        ASSERT_EQ(host->solve(Operation::none, b.data(), truth.data(), {1, A.n, A.n}).message(), "success");
+        expect_near(x, truth);
+      }
+}
+
 /// Resembles a grid that tiles would solve fast. No whole number of tiles fits a line, and runs of half a line have no
 /// room for their ghosts.
 TEST(DeviceChoice, auto_takes_another_strategy_where_there_is_no_plan)

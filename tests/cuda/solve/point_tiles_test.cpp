@@ -104,8 +104,10 @@ TYPED_TEST(PointTiles, round_to_single_storage)
   const Watchdog watchdog("single storage of tiles", 100);
   if constexpr (!std::is_same_v<T, single_t<T>>)
     for (const int size : {2, 3, 5})
-      for (const bool lower : {true, false})
-        expect_tiles<T, single_t<T>>(triangle_of<T>(stencil_triangle<I>(9, 8, 7, size < 4, lower), lower, lower, size));
+      for (const bool lower : {true, false}) {
+        const bool box = size * sizeof(T) <= 32;  // larger points have no kernel for its 13 operands
+        expect_tiles<T, single_t<T>>(triangle_of<T>(stencil_triangle<I>(9, 8, 7, box, lower), lower, lower, size));
+      }
 }
 
 /// A tile that waits for many others, more than there are multiprocessors.

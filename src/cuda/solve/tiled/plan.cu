@@ -403,7 +403,6 @@ private:
                       triangle_.row_bandwidth,
                       triangle_.longest(),
                       {}};
-    in.grid.line = in.rows;
     if (rule_.tiles && rule_.rows == 0) in.grid = triangle_.grid;
     const auto depth_of = [this](std::int64_t row) {
       I depth;
