@@ -61,6 +61,14 @@ __device__ void expect(bool holds, Count* wrong)
 
 constexpr unsigned apart = 32;  ///< words: a cache line for each
 
+/// An ordinary read by way of the first-level cache, each time.
+__device__ unsigned load_again(const unsigned* word)
+{
+  unsigned v;
+  asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(word)) : "memory");
+  return v;
+}
+
 // 1: blocks in pairs. The reader's first-level cache holds the words of the round before: its second warp reads what
 // stands next to them, as rows do that share a line.
 __global__ void pass_by_flags(TicketCounter* counter, unsigned* flags, unsigned* data, unsigned rounds, Count* wrong)
@@ -74,7 +82,7 @@ __global__ void pass_by_flags(TicketCounter* counter, unsigned* flags, unsigned*
   unsigned* const word = data + apart * (32 * pair + lane);
   if (threadIdx.x >= 32) {
     unsigned beside = 0;
-    while (reads && load_relaxed_block(&over) == 0) beside |= word[1];
+    while (reads && load_relaxed_block(&over) == 0) beside |= load_again(word + 1);
     return expect(beside == 0, wrong);
   }
   for (unsigned round = 1; round <= rounds; ++round) {
