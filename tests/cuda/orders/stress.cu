@@ -65,7 +65,7 @@ constexpr unsigned apart = 32;  ///< words: a cache line for each
 __device__ unsigned load_again(const unsigned* word)
 {
   unsigned v;
-  asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(word)) : "memory");
+  asm volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(word)) : "memory");
   return v;
 }
 
