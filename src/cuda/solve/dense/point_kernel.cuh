@@ -16,7 +16,7 @@
 namespace syncfree::cuda {
 
 /// PointPlan on the device, with the values.
-///   slots_of_tile, groups_of_tile  most of a tile; the last slot is zero
+///   slots_of_tile, groups_of_tile  most of a tile
 ///   warps, depth   compute warps, at most most_point_warps; groups in a warp's ring
 ///   ring_bytes     of a group in the ring
 struct PointTilesView {
@@ -36,9 +36,9 @@ constexpr unsigned most_point_warps = 12, point_pollers = 3;
 constexpr unsigned point_threads = 32 * (most_point_warps + 1 + point_pollers);
 constexpr int ghosts_at_once = 4;  ///< by lane of a polling warp
 
-/// Layout of a thread block's shared memory: results by slot, a zero, the tile's groups, the warps' rings, mbarriers.
+/// Layout of a thread block's shared memory: results by slot, the tile's groups, the warps' rings, mbarriers.
 template <class N, int size> struct PointMemory {
-  N* x;
+  N* x;                   ///< by slot, `size` each: zeros, those of the tile's points, ghosts
   PointGroup* group;
   unsigned char* ring;
   Mbarrier* full;         ///< by warp and slot of its ring: a group's values have arrived
@@ -65,22 +65,22 @@ template <class N, int size> struct PointMemory {
   /// Called by all threads; a barrier must follow, and before values are copied to the ring.
   __device__ void start(const PointTilesView& A, const PointTile& tile) const
   {
-    for (std::uint32_t k = threadIdx.x; k < awaited; k += blockDim.x) SharedSentinelValue<N>::clear_shared(x + k);
-    if (threadIdx.x < size) x[(A.slots_of_tile - 1) * size + threadIdx.x] = N(0);
+    N* const first = x + first_slot * size;
+    for (std::uint32_t k = threadIdx.x; k < awaited; k += blockDim.x) SharedSentinelValue<N>::clear_shared(first + k);
+    if (threadIdx.x < size) x[threadIdx.x] = N(0);
     if (threadIdx.x < A.warps * A.depth) full[threadIdx.x].init(1);
-    const PointGroup* const of_tile = A.group + tile.first_group;
     for (std::uint32_t g = threadIdx.x; g < tile.groups; g += blockDim.x) {
-      const PointGroup own = of_tile[g];
-      group[g] = own;
-      if (g > 0 && of_tile[g - 1].step == own.step) continue;
-      unsigned groups = 1;
-      while (g + groups < tile.groups && of_tile[g + groups].step == own.step) ++groups;
-      done[own.step].init(groups);
+      group[g] = A.group[tile.first_group + g];
+      if (group[g].of_step > 0) done[group[g].step].init(group[g].of_step);
     }
     fence_mbarrier_init();
   }
   /// Called by one thread after the launch was given up.
-  __device__ void fill_missing() const { store_nan_for_missing(x, x + awaited); }
+  __device__ void fill_missing() const
+  {
+    N* const first = x + first_slot * size;
+    store_nan_for_missing(first, first + awaited);
+  }
 };
 
 /// A warp that solves every so many-th group of a tile. A lane computes a row of a point. Values come by a ring of the
@@ -134,7 +134,7 @@ public:
       const N result = compute(own, operands, at.panel);
       const std::uint32_t position = own.first_position + point_;
       if (point_ < own.points) {
-        SharedSentinelValue<N>::store_shared(memory_.x + (position - tile_.first_position) * size + row_, result);
+        SharedSentinelValue<N>::store_shared(result_of(position) + row_, result);
         if (own.exported >> point_ & 1) box_.publish_value(static_cast<std::size_t>(position) * size + row_, result);
       }
       __syncwarp();  // the results are there, and the ring's values have been read
@@ -155,6 +155,10 @@ private:
   __device__ const PointGroup& group_at(std::uint32_t g) const
   {
     return memory_.group[min(g, tile_.groups - 1)];
+  }
+  __device__ N* result_of(std::uint32_t position) const
+  {
+    return memory_.x + (first_slot + position - tile_.first_position) * size;
   }
   __device__ std::uint32_t position_in(const PointGroup& group) const
   {
@@ -193,14 +197,24 @@ private:
     return operands;
   }
 
-  /// Waits for `count` operands, by a whole warp. The lanes of a group do not depend on each other. If no value looks
-  /// like the sentinel at a glance, all have arrived; now and then they are compared with it, for other NaN look so,
-  /// too.
+  /// Returns what blocks first, first + 1, ... give, when their operands are there; called by a whole warp, whose
+  /// lanes do not depend on each other. If no value looks like the sentinel at a glance, all have arrived; now and then
+  /// they are compared with it, for other NaN look so, too.
+  ///   value  first of the lane's row in these blocks; `width` to that of the next column
   template <int count>
-  __device__ __forceinline__ void await_operands(const N* const (&at)[count], N (&seen)[count][size]) const
+  __device__ __forceinline__ N add_blocks(int first, const Operands& operands, const M* value, int width) const
   {
+    const N* at[count];
+    M of[count][size];
+#pragma unroll
+    for (int e = 0; e < count; ++e) {
+      at[e] = memory_.x + operands.slots.slot[first + e];
+#pragma unroll
+      for (int c = 0; c < size; ++c) of[e][c] = value[(e * size + c) * width];
+    }
     SYNCFREE_MAY_NANOSLEEP
     for (unsigned pass = 1;; ++pass) {
+      N seen[count][size], part[count];
       unsigned glance[count * size];
 #pragma unroll
       for (int e = 0; e < count; ++e)
@@ -213,50 +227,32 @@ private:
 #pragma unroll
         for (int k = 0; k + distance < count * size; k += 2 * distance)
           glance[k] = max(glance[k], glance[k + distance]);
-      if (!__any_sync(~0u, glance[0] == ~0u)) return;
-      if (pass % 32 != 0) continue;
-      bool missing = false;
-      for (int k = 0; k < count * size; ++k)
-        missing |= !SharedSentinelValue<N>::is_stored(seen[k / size][k % size]);
-      if (!__any_sync(~0u, missing)) return;
+      if (__any_sync(~0u, glance[0] == ~0u)) {
+        if (pass % 32 != 0) continue;
+        bool missing = false;
+        for (int k = 0; k < count * size; ++k)
+          missing |= !SharedSentinelValue<N>::is_stored(seen[k / size][k % size]);
+        if (__any_sync(~0u, missing)) continue;
+      }
+#pragma unroll
+      for (int e = 0; e < count; ++e) {
+        part[e] = product(stored(of[e][0]), seen[e][0]);
+#pragma unroll
+        for (int c = 1; c < size; ++c) part[e] += product(stored(of[e][c]), seen[e][c]);
+      }
+#pragma unroll
+      for (int distance = 1; distance < count; distance *= 2)
+#pragma unroll
+        for (int e = 0; e + distance < count; e += 2 * distance) part[e] += part[e + distance];
+      return part[0];
     }
-  }
-
-  /// Returns what blocks first, first + 1, ... give.
-  template <int count>
-  __device__ __forceinline__ N add_blocks(int first, const Operands& operands, bool mine, const M* value,
-                                          int width) const
-  {
-    const N* at[count];
-    M of[count][size];
-#pragma unroll
-    for (int e = 0; e < count; ++e) {
-      const std::uint32_t slot = operands.slots.slot[first + e];
-      at[e] = memory_.x + (mine && slot != no_slot ? slot : A_.slots_of_tile - 1) * size;
-#pragma unroll
-      for (int c = 0; c < size; ++c) of[e][c] = value[((first + e) * size + c) * width];
-    }
-    N seen[count][size], part[count];
-    await_operands<count>(at, seen);
-#pragma unroll
-    for (int e = 0; e < count; ++e) {
-      part[e] = product(stored(of[e][0]), seen[e][0]);
-#pragma unroll
-      for (int c = 1; c < size; ++c) part[e] += product(stored(of[e][c]), seen[e][c]);
-    }
-#pragma unroll
-    for (int distance = 1; distance < count; distance *= 2)
-#pragma unroll
-      for (int e = 0; e + distance < count; e += 2 * distance) part[e] += part[e + distance];
-    return part[0];
   }
 
   __device__ __forceinline__ N compute(const PointGroup& group, const Operands& operands, unsigned slot) const
   {
-    const bool mine = point_ < group.points;
     const int width = group.points * size;
     const M* value = reinterpret_cast<const M*>(memory_.ring + (warp_ * A_.depth + slot) * A_.ring_bytes) +
-                     (mine ? threadIdx.x % 32 : 0);
+                     (point_ < group.points ? threadIdx.x % 32 : 0);
     N sum = operands.rhs[0];
     if constexpr (scaled) {
       sum = product(stored(value[0]), operands.rhs[0]);
@@ -266,8 +262,8 @@ private:
     }
 #pragma unroll
     for (int first = 0; first < early; first += at_once)
-      sum -= add_blocks<at_once>(first, operands, mine, value, width);
-    return sum - add_blocks<late>(early, operands, mine, value, width);
+      sum -= add_blocks<at_once>(first, operands, value + first * size * width, width);
+    return sum - add_blocks<late>(early, operands, value + early * size * width, width);
   }
 
   const PointTilesView& A_;
@@ -325,7 +321,7 @@ solve_point_tiles(const __grid_constant__ PointTilesView A, typename DoubleBuffe
     if (threadIdx.x % 32 == 0 && tile.groups > 0) watch_until_ended(memory);
   } else if (warp > A.warps) {
     const std::uint32_t* const ghost = A.ghost + tile.first_ghost;
-    N* const to = memory.x + tile.points * size;
+    N* const to = memory.x + (first_slot + tile.points) * size;
     fetch_ghosts<point_pollers, N, ghosts_at_once>(
       [ghost](std::uint32_t k) { return ghost[k / size] * size + k % size; }, tile.ghosts * size,
       [to](std::uint32_t k, std::uint32_t) { return to + k; }, box, warp - A.warps - 1);

@@ -190,7 +190,10 @@ __global__ void make_groups(std::uint32_t n, std::size_t bytes_a_point, const st
   const std::uint32_t* const group = begins.group;
   if (p >= n || group[p + 1] == group[p]) return;
   const std::uint32_t first_step = begins.step[tile[tile_of_position[p]].first_position];
-  PointGroup made = {p, 0, 0, 0, begins.step[p + 1] - 1 - first_step};
+  const std::uint32_t step = begins.step[p + 1];
+  PointGroup made = {p, 0, 0, 0, static_cast<std::uint16_t>(step - 1 - first_step), 0};
+  for (std::uint32_t q = p; begins.step[p] != step && q < n && begins.step[q + 1] == step; ++q)
+    made.of_step = static_cast<std::uint16_t>(made.of_step + (group[q + 1] != group[q]));
   for (std::uint32_t q = p; q < n && (q == p || group[q + 1] == group[q]); ++q, ++made.points)
     made.exported = static_cast<std::uint16_t>(made.exported | exported[q] << made.points);
   out[group[p]] = made;
@@ -206,7 +209,7 @@ __global__ void place_values(std::uint32_t groups, const std::uint32_t* first_un
 /// Stores what each position reads, in the order of ranks.
 template <class I, int near>
 __global__ void fill_slots(std::uint32_t n, Reads<I> A, const PointTile* tile, const std::uint32_t* first_read,
-                           const std::uint32_t* ghost_of_read, PointSlots<near>* slots, I* source)
+                           const std::uint32_t* ghost_of_read, std::uint32_t size, PointSlots<near>* slots, I* source)
 {
   const auto p = static_cast<std::uint32_t>(this_thread());
   if (p >= n) return;
@@ -217,16 +220,15 @@ __global__ void fill_slots(std::uint32_t n, Reads<I> A, const PointTile* tile, c
   int count = 0;
   A.for_reads(p, [&](I k, std::uint32_t from) {
     const bool is_own = A.tile[from] == A.tile[p];
-    const std::uint32_t in_tile = is_own ? from - own.first_position
-                                         : own.points + ghost_of_read[read++] - own.first_ghost;
+    const std::uint32_t in_tile = first_slot + (is_own ? from - own.first_position
+                                                       : own.points + ghost_of_read[read++] - own.first_ghost);
     int at = count++;
     for (; at > 0 && rank[at - 1] > A.rank[from]; --at)
       rank[at] = rank[at - 1], slot[at] = slot[at - 1], entry[at] = entry[at - 1];
-    rank[at] = A.rank[from], slot[at] = static_cast<std::uint16_t>(in_tile), entry[at] = k;
+    rank[at] = A.rank[from], slot[at] = static_cast<std::uint16_t>(in_tile * size), entry[at] = k;
   });
   const int missing = near - count;
-  PointSlots<near> made;
-  for (std::uint16_t& s : made.slot) s = no_slot;
+  PointSlots<near> made = {};
   for (int j = 0; j < near; ++j) {
     source[std::size_t{p} * near + j] = j < missing ? I(-1) : entry[j - missing];
     if (j >= missing) made.slot[j] = slot[j - missing];
@@ -316,20 +318,21 @@ bool make_point_plan(const DeviceTriangle<I>& triangle, const PointTiling& tilin
   std::vector<PointTile> made(tiles);
   plan.tile.read(made.data(), 0, tiles, nullptr);
   for (const PointTile& tile : made) {
-    plan.most_slots = std::max(plan.most_slots, tile.points + tile.ghosts + 1);
+    plan.most_slots = std::max(plan.most_slots, first_slot + tile.points + tile.ghosts);
     plan.most_ghosts = std::max(plan.most_ghosts, tile.ghosts);
     plan.most_groups = std::max(plan.most_groups, tile.groups);
     plan.most_steps = std::max(plan.most_steps, tile.steps);
   }
-  if (plan.most_slots > no_slot) return false;
+  if (plan.most_slots * static_cast<std::uint32_t>(triangle.block_size) > 0xffff) return false;
   if (plan.most_slots * format.result_bytes + plan.bytes_of_steps() > format.memory) return false;
 
   plan.source = DeviceArray<I>(std::size_t{n} * static_cast<std::size_t>(format.near));
+  const auto size = static_cast<std::uint32_t>(triangle.block_size);
   with_near(format.near, [&](auto entries) {
-    plan.slots = DeviceArray<unsigned char>(n * sizeof(PointSlots<entries.value>));
+    using Slots = PointSlots<entries.value>;
+    plan.slots = DeviceArray<unsigned char>(n * sizeof(Slots));
     launch_for(n, fill_slots<I, entries.value>, n, reads, plan.tile.data(), ghosts.first_read.data(),
-               ghosts.ghost_of_read.data(), reinterpret_cast<PointSlots<entries.value>*>(plan.slots.data()),
-               plan.source.data());
+               ghosts.ghost_of_read.data(), size, reinterpret_cast<Slots*>(plan.slots.data()), plan.source.data());
   });
   SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   *out = std::move(plan);

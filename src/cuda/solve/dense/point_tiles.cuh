@@ -35,7 +35,7 @@ template <class Body> void with_near(int near, Body body)
   body(std::integral_constant<int, point_entries[2]>());
 }
 
-constexpr std::uint16_t no_slot = 0xffff;  ///< of a block that is not there
+constexpr std::uint32_t first_slot = 1;  ///< of a tile's own results; slot 0 has zeros, for a block that is not there
 
 /// `steps`: levels of its own points, each of which has one or more groups.
 struct PointTile {
@@ -45,10 +45,10 @@ struct PointTile {
 ///   first_unit  where its values begin, in units of 16 bytes
 ///   exported    bit k: other tiles read point k
 ///   step        of its tile
+///   of_step     groups of that step if this is the first one, else 0
 struct alignas(16) PointGroup {
   std::uint32_t first_position, first_unit;
-  std::uint16_t points, exported;
-  std::uint32_t step;
+  std::uint16_t points, exported, step, of_step;
 };
 constexpr std::size_t value_unit = 16;
 
@@ -58,7 +58,7 @@ SYNCFREE_HD inline std::uint32_t units_of_group(unsigned points, std::size_t byt
   return static_cast<std::uint32_t>((points * bytes_a_point + value_unit - 1) / value_unit);
 }
 
-/// Slots of the points that a point reads.
+/// Slots of the points that a point reads, times `size`.
 template <int near> struct alignas(near > 4 ? 16 : 8) PointSlots {
   std::uint16_t slot[near > 4 ? 16 : 4];
 };
