@@ -43,30 +43,40 @@ static PetscErrorCode GetInodeSize(Mat block, PetscInt *size)
 }
 
 /* Larger blocks have no compiled form (src/host/block/dense.hpp, src/cuda/factor/factorize_dense.cu): they are slower than
-   entries. On a device those of 3 rows have slower applications than entries by `tiled` or `merged`: EXPERIMENTS.md, "Dense
-   blocks". */
-constexpr PetscInt least_chosen = 2, most_chosen = 8, least_chosen_there = 4, most_chosen_there = 6;
+   entries. On a device smaller ones than always_faster_there have faster applications than entries by strategy tiled only:
+   EXPERIMENTS.md, "Dense blocks". */
+constexpr PetscInt most_chosen = 8, most_chosen_there = 6, always_faster_there = 4;
 
-static bool IsChosenSize(PetscInt size, bool device)
+/* Predicts whether small blocks are faster than entries on a device. */
+static PetscErrorCode AreFasterThere(const BorrowedMatrix &matrix, const MatFactorInfo *info, const BlockRequest &request, PetscInt size, bool *faster)
 {
-  return device ? size >= least_chosen_there && size <= most_chosen_there : size >= least_chosen && size <= most_chosen;
+  const bool in_natural_order = !request.orders.row && !request.orders.column;
+
+  PetscFunctionBegin;
+  *faster = size >= always_faster_there;
+  if (*faster || !in_natural_order || info->levels > 0 || request.settings.solver.strategy != "auto") PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PredictTilesThere(matrix, size, request.settings.solver.single_storage, faster));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Gets why blocks of this size are not chosen, or nothing if they are. They must need no padding, so that the factor has
    the same entries. A matrix of one block is a dense one: it gains nothing, and a zero pivot is reported.
      device   where it is factored */
-static PetscErrorCode TryBlocks(const BorrowedMatrix &matrix, const Orders &orders, PetscInt size, bool device, std::string *why)
+static PetscErrorCode TryBlocks(const BorrowedMatrix &matrix, const MatFactorInfo *info, const BlockRequest &request, PetscInt size, bool device, std::string *why)
 {
   const auto        pattern = matrix.Pattern();
+  const auto        keeps   = [&](const Index *order) { return syncfree::keeps_blocks(order, pattern.n, (Index)size); };
   const std::string blocks  = "blocks of " + std::to_string(size) + " rows ";
-  bool              full    = false;
+  bool              full = false, faster = true;
 
   PetscFunctionBegin;
   why->clear();
-  if (!IsChosenSize(size, device)) *why = blocks + "are chosen by name only, on " + (device ? "a GPU" : "the CPU");
+  if (size > (device ? most_chosen_there : most_chosen)) *why = blocks + "are chosen by name only, on " + (device ? "a GPU" : "the CPU");
   else if (matrix.n <= size) *why = "there is one block";
   else if (matrix.n % size) *why = blocks + "do not divide the rows";
-  else if (!syncfree::keeps_blocks(orders.row, pattern.n, (Index)size) || !syncfree::keeps_blocks(orders.column, pattern.n, (Index)size)) *why = "the ordering separates the rows of blocks";
+  else if (!keeps(request.orders.row) || !keeps(request.orders.column)) *why = "the ordering separates the rows of blocks";
+  else if (device) PetscCall(AreFasterThere(matrix, info, request, size, &faster));
+  if (!faster) *why = blocks + "are slower than entries on a GPU where strategy tiled does not suit them";
   if (!why->empty()) PetscFunctionReturn(PETSC_SUCCESS);
   if (matrix.there.row_begin) PetscCall(HasFullBlocksThere(matrix, size, &full));
   else full = syncfree::check_row_offsets(pattern).ok() && syncfree::find_full_blocks<Index>(pattern, (int)size, 1, nullptr);
@@ -102,6 +112,7 @@ static PetscErrorCode GetObstacle(Mat F, Mat A, MatFactorShiftType shift, const 
   else if (request.may_reorder) *why = "the ordering is one of this library";
   else if (!IsShiftOfBlocks(shift)) *why = std::string("-pc_factor_shift_type is ") + MatFactorShiftTypes[(int)shift];
   else if (request.settings.backend == "kokkos") *why = "backend kokkos has no form by blocks";
+  else if (strategy == "tiled") *why = "strategy tiled takes blocks by name only";
   else if (strategy != "auto" && strategy != "serial" && strategy != "blocks" && strategy != "level_order") *why = "strategy " + strategy + " has no form by blocks";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,7 +137,7 @@ static PetscErrorCode ChooseBlocks(Mat F, Mat A, const MatFactorInfo *info, MatF
     if (backend == "cuda") PetscCall(LookThere(matrix));
     for (const PetscInt candidate : {given, of_inodes}) {
       if (candidate <= 1 || blocks->size > 1) continue;
-      PetscCall(TryBlocks(*matrix, request.orders, candidate, backend == "cuda", &why));
+      PetscCall(TryBlocks(*matrix, info, request, candidate, backend == "cuda", &why));
       if (why.empty()) blocks->size = candidate;
       else if (blocks->why.empty()) blocks->why = why;
     }

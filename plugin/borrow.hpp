@@ -122,6 +122,9 @@ PetscErrorCode RestoreDevicePattern(Mat, syncfree::PatternView<Index> *);
 /* Tests whether the matrix, whose pattern was got there, consists of full blocks of that size. */
 PetscErrorCode HasFullBlocksThere(const BorrowedMatrix &, PetscInt size, bool *full);
 
+/* Predicts whether ILU(0) by full blocks of that size, in natural order, will be solved on the device by strategy tiled. */
+PetscErrorCode PredictTilesThere(const BorrowedMatrix &, PetscInt size, bool single_storage, bool *tiled);
+
 /* Sets the memory in which the object finds the arrays of its next call, and PETSc's current stream. */
 PetscErrorCode UseMemory(UsesDevice *, PetscMemType);
 

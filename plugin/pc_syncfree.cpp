@@ -522,10 +522,11 @@ using namespace syncfree_plugin;
 
    For `MATSEQAIJ` and `MATMPIAIJ` matrices and types derived from them, and for `MATSEQBAIJ` and `MATMPIBAIJ` matrices,
    whose dense blocks are factored as blocks: on the CPU with the strategies `serial`, `blocks` and `auto`, on a GPU with
-   `level_order` and `auto`. Of a parallel matrix each process factors its diagonal block, as `PCBJACOBI` with `PCILU` on
-   each block does.
+   `level_order`, `tiled` and `auto`. Of a parallel matrix each process factors its diagonal block, as `PCBJACOBI` with
+   `PCILU` on each block does.
 
-   An AIJ matrix that consists of full dense blocks is factored by these, too, unless `-pc_syncfree_block_size` is 1. Without
+   An AIJ matrix that consists of full dense blocks is factored by these, too, unless `-pc_syncfree_block_size` is 1: on
+   the CPU by blocks of 2 to 8 rows, on a GPU by blocks of 4 to 6 and, if the points are those of a grid, of 2 and 3. Without
    small pivots the factor is the same, up to rounding; blocks pivot inside a block, so that a zero pivot may not be reported.
 
    A zero pivot, a NaN or an infinity in the factor results in `KSP_DIVERGED_PC_FAILED` on all processes of the `PC`.

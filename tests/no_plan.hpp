@@ -16,6 +16,7 @@ inline bool has_no_plan(const std::string& strategy, const Status& status)
   if (!may_lack || status.code != Code::no_plan) return false;
   EXPECT_FALSE(status.detail.empty());
   EXPECT_EQ(status.message(), "no plan: " + status.detail + "; use level_order (on a GPU), merged or auto");
+  EXPECT_FALSE(status.block_row);
   return true;
 }
 

@@ -67,8 +67,8 @@ public:
 /// Creates the preconditioner. Never nullptr; throws nothing but std::bad_alloc. Does not access a device.
 template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_preconditioner();
 
-/// Creates the preconditioner by dense blocks; see make_host_block_preconditioner(). The strategies are `level_order`
-/// and `auto`; choose_ordering() is an invalid argument.
+/// Creates the preconditioner by dense blocks; see make_host_block_preconditioner(). The strategies are `level_order`,
+/// `tiled` and `auto`; choose_ordering() is an invalid argument.
 template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_block_preconditioner();
 
 /// Creates the same for a matrix that is given by entries; see make_host_blocked_preconditioner(). Full blocks are
@@ -84,6 +84,15 @@ template <class T, class I> std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_
 ///   errors     out_of_memory, device_failure
 template <class I>
 Status test_full_blocks_on_device(PatternView<I> A, PatternView<I> on_device, int size, void* stream, bool* full);
+
+/// Predicts from a few rows whether ILU(0) of A by dense blocks, in natural order, will be solved by `tiled` with the
+/// strategy `auto` on the current device: blocks are the points of a grid, and tiles of them are faster than levels.
+///   A               n x n of full blocks; size divides n
+///   single_storage  as in SolverOptions
+///   tiled           [out] false if the device fails or the row offsets of A do not ascend
+///   errors          out_of_memory, device_failure
+template <class T, class I>
+Status predict_tiles_of_blocks(PatternView<I> A, int size, bool single_storage, bool* tiled);
 
 /// Relaxation row by row: nodes return invalid_argument.
 template <class T, class I> class CudaRelaxation : public Relaxation<T, I>, public UsesDevice {

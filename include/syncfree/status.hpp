@@ -40,7 +40,8 @@ struct [[nodiscard]] Status {
   Code code = Code::ok;
   std::int64_t row = -1;
   std::int64_t column = -1;
-  bool block_row = false;  ///< row counts rows of dense blocks; `column` of zero_pivot is then the pivot in the block
+  bool block_row = false;  ///< row counts rows of dense blocks; `column` of zero_pivot is then the pivot in the block.
+                           ///< Of no_plan: the solve with such blocks has none
   double value = 0;      ///< |pivot| for zero_pivot, real part for negative_pivot, the limit for wait_expired
   double imaginary = 0;  ///< imaginary part for negative_pivot
   double tolerance = 0;  ///< tolerance with which `value` was compared

@@ -38,17 +38,25 @@ template <class T, class I> struct BlockTask {
   I row(I i) const { return row_order.empty() ? i : row_order[i]; }
   I column(I j) const { return column_order.empty() ? j : column_order[j]; }
   T& entry(I k, int r, int c) { return value[static_cast<std::size_t>(k) * values() + c * size + r]; }
+
+  /// Sets random blocks; diagonal blocks dominate, but their largest values are beside their diagonals.
+  void fill(unsigned seed)
+  {
+    value = random_vector<T>(pattern.column.size() * values(), seed);
+    for (I i = 0; i < n(); ++i) {
+      const I first = pattern.row_begin[i], last = pattern.row_begin[i + 1];
+      for (I k = first; k < last; ++k)
+        for (int r = 0; r < size && pattern.column[k] == i; ++r)
+          entry(k, r, (r + 1) % size) += T(static_cast<float>(2 * size * (last - first)));
+    }
+  }
 };
 
-/// Random blocks on a grid; diagonal blocks dominate, but their largest values are beside their diagonals.
+/// Random blocks on a grid.
 template <class T, class I> BlockTask<T, I> make_task(I x, I y, I z, int size, unsigned seed = 0)
 {
   BlockTask<T, I> task{make_poisson<T, I>(x, y, z), size, {}};
-  task.value = random_vector<T>(task.pattern.column.size() * task.values(), seed + 11);
-  for (I i = 0; i < task.n(); ++i)
-    for (I k = task.pattern.row_begin[i]; k < task.pattern.row_begin[i + 1]; ++k)
-      for (int r = 0; r < size && task.pattern.column[k] == i; ++r)
-        task.entry(k, r, (r + 1) % size) += T(static_cast<float>(10 * size));
+  task.fill(seed + 11);
   return task;
 }
 

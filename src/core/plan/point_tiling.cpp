@@ -84,9 +84,9 @@ PointTilingChoice choose_point_tiling(const Grid<I>& grid, I rows, bool lower, I
   return best;
 }
 
-double time_of_point_levels(std::int64_t rows, std::int64_t levels, const PointCosts& costs)
+double time_of_point_levels(std::int64_t rows, std::int64_t blocks, std::int64_t levels, const PointCosts& costs)
 {
-  const double bytes = static_cast<double>(rows) * (costs.entries + 1) * static_cast<double>(costs.value_bytes);
+  const double bytes = static_cast<double>(rows + blocks) * static_cast<double>(costs.value_bytes);
   return static_cast<double>(levels) * level_by_level + bytes / bytes_of_device;
 }
 

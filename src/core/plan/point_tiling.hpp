@@ -36,7 +36,7 @@ struct PointTiling {
 
 /// What a solve costs.
 struct PointCosts {
-  int entries = 0;               ///< most blocks that a block row reads
+  int entries = 0;               ///< blocks that tiles store for each block row, at least its own
   int points_a_warp = 1;
   std::size_t value_bytes = 0;   ///< of a block's values, with its part of the inverse diagonal block
   std::size_t result_bytes = 0;  ///< of a point's results, in shared memory
@@ -58,6 +58,7 @@ template <class I>
 PointTilingChoice choose_point_tiling(const Grid<I>& grid, I rows, bool lower, I levels, const PointCosts& costs);
 
 /// Predicted time of a solve in which each level is handed over through global memory, in microseconds.
-double time_of_point_levels(std::int64_t rows, std::int64_t levels, const PointCosts& costs);
+///   blocks  of the triangle, without its diagonal: unlike tiles, such a solve reads only these
+double time_of_point_levels(std::int64_t rows, std::int64_t blocks, std::int64_t levels, const PointCosts& costs);
 
 }  // namespace syncfree

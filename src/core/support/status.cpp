@@ -82,7 +82,8 @@ std::string Status::message() const
       const std::string why = why_not_built(detail);
       return "unknown strategy " + detail + (why.empty() ? "" : ": " + why);
     }
-    case Code::no_plan: return "no plan: " + detail + "; use level_order (on a GPU), merged or auto";
+    case Code::no_plan:
+      return "no plan: " + detail + "; use level_order " + (block_row ? "or auto" : "(on a GPU), merged or auto");
     case Code::out_of_memory: return "out of memory" + (detail.empty() ? detail : ": " + detail);
     case Code::device_failure: return "a device call failed: " + detail;
     case Code::wait_expired:

@@ -90,9 +90,12 @@ template <class T, class I> void StrategyChooser<T, I>::make_dense_blocks()
       a_.solver[lower].reset(), a_.solver[upper].reset();
       reason += "; tiled has no memory";
     }
-    if (forced)
-      throw Failure{failed(Code::no_plan, "tiles of dense blocks are those of a grid's points, up to 6 rows each, that "
-                                          "read 13 others at most (4 from 4 rows on) and fit in shared memory")};
+    if (forced) {
+      Status status = failed(Code::no_plan, "tiles of dense blocks are those of a grid's points, up to 6 rows each, "
+                                            "that read 13 others at most (4 from 4 rows on) and fit in shared memory");
+      status.block_row = true;
+      throw Failure{status};
+    }
   }
   a_.choice = {"level_order", reason, PlanForm::rows};
   make_solver(lower, L(), &a_);

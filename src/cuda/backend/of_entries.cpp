@@ -4,14 +4,18 @@
 
 #include "core/pattern/of_entries.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <new>
 
+#include "core/pattern/grid.hpp"
 #include "core/support/instantiate.hpp"
 #include "cuda/analysis/full_blocks.hpp"
 #include "cuda/analysis/pattern_copy.hpp"
 #include "cuda/backend/call_scope.hpp"
 #include "cuda/base/vectors.hpp"
+#include "cuda/solve/dense/dense_solver.hpp"
 #include "syncfree/cuda.hpp"
 
 namespace syncfree {
@@ -191,13 +195,53 @@ try {
   return failed(Code::out_of_memory);
 }
 
+/// Describes the points of a triangle of A, `size` consecutive rows each, from a few rows.
+template <class I> static cuda::PointTriangle<I> guess_points(const PatternView<I>& A, int size, bool lower)
+{
+  cuda::PointTriangle<I> points;
+  const I node = static_cast<I>(size);
+  points.lower = points.unit = lower;
+  points.block_size = size;
+  points.n = A.n / node;
+  points.nnz = (A.nnz() / node / node - points.n) / 2;
+  const Grid<I> grid = find_grid(A, lower, node);
+  if (!grid.may_have_levels(points.n)) return points;
+  points.grid = grid;
+  points.levels = static_cast<I>(grid.levels());
+  const auto look = [&](I row) {
+    std::int64_t entries = 0;
+    for_side(A, lower, first_of_node(row, A.n, lower, node), [&](I) { ++entries; });
+    points.longest = std::max(points.longest, entries / size);
+  };
+  for_sample(A.n, look, rows_for_grid);
+  return points;
+}
+
+template <class T, class I>
+Status predict_tiles_of_blocks(PatternView<I> A, int size, bool single_storage, bool* tiled)
+try {
+  *tiled = false;
+  if (!check_row_offsets(A).ok()) return {};
+  const auto has_tiles = [&](bool lower) {
+    const auto points = guess_points(A, size, lower);
+    return single_storage ? cuda::may_tile_points<T, single_t<T>>(points) : cuda::may_tile_points<T, T>(points);
+  };
+  *tiled = has_tiles(true) && has_tiles(false);
+  return {};
+} catch (const cuda::Failure& failure) {
+  return failure.status;
+} catch (const std::bad_alloc&) {
+  return failed(Code::out_of_memory);
+}
+
 #define INSTANTIATE(I) \
   template Status test_full_blocks_on_device<I>(PatternView<I>, PatternView<I>, int, void*, bool*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 #undef INSTANTIATE
 
-#define INSTANTIATE(T, I) \
-  template std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_blocked_preconditioner<T, I>();
+#define INSTANTIATE(T, I)                                                                      \
+  template std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_blocked_preconditioner<T, I>(); \
+  template Status predict_tiles_of_blocks<T, I>(PatternView<I>, int, bool, bool*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 
 }  // namespace syncfree

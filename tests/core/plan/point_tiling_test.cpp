@@ -91,7 +91,18 @@ TEST(PointTiling, takes_shapes_that_were_fast)
   EXPECT_LE(elasticity.tile_lines * elasticity.tile_planes, 10) << "a warp solves a level of a tile";
   const PointTilingChoice species = choose(64, 64, 64, false, true, 5);
   EXPECT_GE(species.tiling.tile_lines * species.tiling.tile_planes, 15);
-  EXPECT_LT(species.time, time_of_point_levels(64 * 64 * 64, 190, costs_of(5, 3, 160000)));
+  const std::int64_t points = 64 * 64 * 64;
+  EXPECT_LT(species.time, time_of_point_levels(points, 3 * points, 190, costs_of(5, 3, 160000)));
+}
+
+/// A 19-point stencil: tiles store 13 blocks of each row, a solve level by level reads its 9.
+TEST(PointTiling, is_compared_with_what_levels_read)
+{
+  const PointCosts costs = costs_of(3, 13, 160000);
+  const std::int64_t rows = 200 * 200 * 200, levels = 10;
+  const double microseconds = 4.0 * static_cast<double>(rows * 72) / 4.0e6;
+  const double padded = time_of_point_levels(rows, 13 * rows, levels, costs);
+  EXPECT_NEAR(padded - time_of_point_levels(rows, 9 * rows, levels, costs), microseconds, 1e-3);
 }
 
 TEST(PointTiling, is_empty_without_a_grid)

@@ -81,6 +81,15 @@ TEST(Status, of_a_dense_block_names_the_block_row)
   EXPECT_TRUE(contains(singular.message(), "pivot 2 has the value 0")) << singular.message();
 }
 
+/// `merged` has no form for dense blocks.
+TEST(Status, of_a_strategy_without_a_plan_names_those_that_have_one)
+{
+  Status status = failed(Code::no_plan, "no grid");
+  EXPECT_EQ(status.message(), "no plan: no grid; use level_order (on a GPU), merged or auto");
+  status.block_row = true;
+  EXPECT_EQ(status.message(), "no plan: no grid; use level_order or auto");
+}
+
 TEST(Status, of_a_pivot_without_a_root_gives_both_parts_of_a_complex_one)
 {
   Status status = failed(Code::negative_pivot, 7);

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "../../host/block_task.hpp"
 #include "../../larger.hpp"
 #include "../../types.hpp"
 #include "../../watchdog.hpp"
@@ -14,64 +15,17 @@
 namespace syncfree {
 namespace {
 
-/// A matrix of dense blocks, with the order of its block rows and columns (natural if empty).
-template <class T, class I> struct DeviceBlockTask {
-  OwnedCsr<T, I> pattern;  ///< of the blocks; its values are not used
-  int size = 1;
-  std::vector<T> value = {};
-  int levels = 0;
-  std::vector<I> order = {};
-
-  I rows() const { return pattern.n * static_cast<I>(size); }
-  CsrView<T, I> view() const { return {pattern.pattern(), value.data()}; }
-  SymbolicOptions<I> symbolic() const
-  {
-    SymbolicOptions<I> s;
-    s.levels = levels;
-    s.row_order = s.column_order = order.empty() ? nullptr : order.data();
-    return s;
-  }
-  T& entry(I k, int r, int c) { return value[(static_cast<std::size_t>(k) * size + c) * size + r]; }
-
-  /// Random blocks; diagonal blocks dominate, but their largest values are beside their diagonals.
-  void fill(unsigned seed)
-  {
-    const std::size_t blocks = pattern.column.size();
-    value = random_vector<T>(blocks * size * size, seed);
-    for (I i = 0; i < pattern.n; ++i) {
-      const I count = pattern.row_begin[i + 1] - pattern.row_begin[i];
-      for (I k = pattern.row_begin[i]; k < pattern.row_begin[i + 1]; ++k)
-        for (int r = 0; r < size && pattern.column[k] == i; ++r)
-          entry(k, r, (r + 1) % size) += T(static_cast<float>(2 * size * count));
-    }
-  }
-};
-
-template <class T, class I> DeviceBlockTask<T, I> block_task(I x, I y, I z, int size, int levels = 0)
-{
-  DeviceBlockTask<T, I> task{make_poisson<T, I>(x, y, z), size};
-  task.levels = levels;
-  task.fill(11);
-  return task;
-}
-
 /// Blocks in the places of the entries of A.
-DeviceBlockTask<double, I> task_of(const OwnedCsr<double, I>& A, int size)
+BlockTask<double, I> task_of(const OwnedCsr<double, I>& A, int size)
 {
-  DeviceBlockTask<double, I> task{A, size};
+  BlockTask<double, I> task{A, size, {}};
   task.fill(12);
   return task;
 }
 
-SolverOptions blocks_of(int size, const std::string& strategy = "auto")
-{
-  SolverOptions options;
-  options.block_size = size;
-  options.strategy = strategy;
-  return options;
-}
+SolverOptions blocks_of(int size, const std::string& strategy = "auto") { return options_of(size, strategy); }
 
-template <class T> double block_tolerance() { return 4500 * std::numeric_limits<real_t<T>>::epsilon(); }
+template <class T> double block_tolerance() { return 4500 * epsilon<T>(); }
 
 /// Fails unless the values agree to the tolerance of the largest.
 template <class Vector> void expect_same(const Vector& x, const Vector& truth, double tolerance)
@@ -101,7 +55,7 @@ void expect_solves_of_host(Preconditioner<T, I>& ours, Preconditioner<T, I>& hos
 {
   const Columns<I> columns{2, n + 2, n + 1};
   const auto b = random_vector<T>(static_cast<std::size_t>(2 * (n + 2)), 5);
-  for (Operation op : {Operation::none, Operation::transpose, Operation::adjoint, Operation::conjugate}) {
+  for (Operation op : all_operations) {
     std::vector<T> x(static_cast<std::size_t>(2 * (n + 1)), T(77)), truth = x;
     ASSERT_EQ(ours.solve(op, b.data(), x.data(), columns).message(), "success");
     ASSERT_EQ(host.solve(op, b.data(), truth.data(), columns).message(), "success");
@@ -113,8 +67,7 @@ void expect_solves_of_host(Preconditioner<T, I>& ours, Preconditioner<T, I>& hos
 
 /// Analyses, factors, solves; then once more with other values.
 template <class T, class I>
-void expect_host(DeviceBlockTask<T, I> task, const SymbolicOptions<I>& symbolic,
-                 double tolerance = block_tolerance<T>())
+void expect_host(BlockTask<T, I> task, const SymbolicOptions<I>& symbolic, double tolerance = block_tolerance<T>())
 {
   SCOPED_TRACE(testing::Message() << "size " << task.size << ", levels " << symbolic.levels << ", order "
                                   << (symbolic.row_order != nullptr) << ", " << task.pattern.n << " block rows");
@@ -146,8 +99,9 @@ TYPED_TEST(DeviceBlockTest, factors_and_solves_are_those_of_the_host)
     for (int levels : {0, 1, 2})
       for (bool permuted : {false, true}) {
         if (short_run() && size > 5 && levels == 1) continue;
-        auto task = block_task<T, J>(5, 4, 3, size, levels);
-        if (permuted) task.order = random_order<J>(task.pattern.n, 3);
+        auto task = make_task<T, J>(5, 4, 3, size);
+        task.levels = levels;
+        if (permuted) task.row_order = task.column_order = random_order<J>(task.n(), 3);
         expect_host(task, task.symbolic());
         if (testing::Test::HasFailure()) return;
       }
@@ -160,14 +114,13 @@ TYPED_TEST(DeviceBlockTest, follows_different_orders_of_rows_and_columns)
   using J = typename TypeParam::Index;
   for (int size : {2, 3, 7})
     for (int levels : {0, 1}) {
-      auto task = block_task<T, J>(7, 3, 2, size, levels);
-      std::vector<J> columns(static_cast<std::size_t>(task.pattern.n));
-      std::iota(columns.begin(), columns.end(), J(0));
-      task.order = columns;
-      std::swap(task.order[4], task.order[5]);
-      SymbolicOptions<J> symbolic = task.symbolic();
-      symbolic.column_order = columns.data();
-      expect_host(task, symbolic, 1000 * block_tolerance<T>());
+      auto task = make_task<T, J>(7, 3, 2, size);
+      task.levels = levels;
+      task.column_order.resize(static_cast<std::size_t>(task.n()));
+      std::iota(task.column_order.begin(), task.column_order.end(), J(0));
+      task.row_order = task.column_order;
+      std::swap(task.row_order[4], task.row_order[5]);
+      expect_host(task, task.symbolic(), 1000 * block_tolerance<T>());
     }
 }
 
@@ -175,7 +128,7 @@ TYPED_TEST(DeviceBlockTest, follows_different_orders_of_rows_and_columns)
 TEST(DeviceBlocks, of_large_grids_are_those_of_the_host)
 {
   for (int size : {3, 5, 8}) {
-    const auto task = block_task<double, I>(24, 23, 22, size);
+    const auto task = make_task<double, I>(24, 23, 22, size);
     expect_host(task, task.symbolic());
   }
 }
@@ -209,13 +162,13 @@ TEST(DeviceBlocks, in_orders_of_points_are_those_of_the_host)
       symbolic.ordering = OrderingOptions();
       symbolic.ordering->kind = kind;
       SCOPED_TRACE(static_cast<int>(kind));
-      expect_host(block_task<double, I>(9, 8, 7, 3, levels), symbolic);
+      expect_host(make_task<double, I>(9, 8, 7, 3), symbolic);
     }
 }
 
 TEST(DeviceBlocks, in_device_memory_need_no_copies)
 {
-  const auto task = block_task<double, I>(9, 8, 7, 3);
+  const auto task = make_task<double, I>(9, 8, 7, 3);
   const I n = task.rows();
   auto ours = make_cuda_block_preconditioner<double, I>();
   auto host = make_host_block_preconditioner<double, I>();
@@ -248,8 +201,8 @@ TEST(DeviceBlocks, in_device_memory_need_no_copies)
 TEST(DeviceBlocks, halves_are_those_of_the_host)
 {
   for (bool permuted : {false, true}) {
-    auto task = block_task<double, I>(9, 8, 7, 5);
-    if (permuted) task.order = random_order<I>(task.pattern.n, 2);
+    auto task = make_task<double, I>(9, 8, 7, 5);
+    if (permuted) task.row_order = task.column_order = random_order<I>(task.n(), 2);
     auto ours = make_cuda_block_preconditioner<double, I>();
     auto host = make_host_block_preconditioner<double, I>();
     for (Preconditioner<double, I>* p : {static_cast<Preconditioner<double, I>*>(ours.get()), host.get()}) {
@@ -275,7 +228,7 @@ TYPED_TEST(DeviceBlockDoubleTest, single_storage_rounds_the_factor_only)
   using T = typename TypeParam::Scalar;
   using J = typename TypeParam::Index;
   for (int size : {2, 3, 9}) {
-    const auto task = block_task<T, J>(5, 4, 3, size);
+    const auto task = make_task<T, J>(5, 4, 3, size);
     SolverOptions options = blocks_of(size);
     auto host = make_host_block_preconditioner<T, J>();
     auto ours = make_cuda_block_preconditioner<T, J>();
@@ -294,7 +247,7 @@ TYPED_TEST(DeviceBlockDoubleTest, single_storage_rounds_the_factor_only)
 /// A task one of whose diagonal blocks is changed, in block row 5; device and host then report the same.
 template <class Change> void expect_failure_of_host(int size, const Change& change, Code code)
 {
-  auto task = block_task<double, I>(12, 11, 10, size);
+  auto task = make_task<double, I>(12, 11, 10, size);
   const auto good = task;
   auto ours = make_cuda_block_preconditioner<double, I>();
   auto host = make_host_block_preconditioner<double, I>();
@@ -336,7 +289,7 @@ TEST(DeviceBlockFailures, of_pivots_are_repaired_as_on_the_host)
     for (const Shift shift : {Shift::none, Shift::inblocks})
       for (const double amount : {PivotRule().shift_amount, 0.0, 0.5}) {
         SCOPED_TRACE(testing::Message() << "size " << size << ", shift " << static_cast<int>(shift) << ", " << amount);
-        auto task = block_task<double, I>(2, 1, 1, size);
+        auto task = make_task<double, I>(2, 1, 1, size);
         for (double& v : task.value) v = 0;
         for (I k : {0, 3})
           for (int r = 0; r < size; ++r) task.entry(k, r, r) = r == 0 && size > 1 && k == 0 ? 0 : 2 + r;
@@ -364,10 +317,12 @@ TEST(DeviceBlockFailures, of_the_analysis_name_block_rows_strategies_and_sizes)
   const Status missing = p->analyse(no_diagonal, {}, blocks_of(2));
   EXPECT_EQ(missing.code, Code::missing_diagonal);
   EXPECT_NE(missing.message().find("diagonal block in block row 1"), std::string::npos) << missing.message();
-  const auto task = block_task<double, I>(3, 2, 2, 2);
+  const auto task = make_task<double, I>(3, 2, 2, 2);
   const PatternView<I> A = task.pattern.pattern();
   EXPECT_EQ(p->analyse(A, {}, blocks_of(0)).code, Code::invalid_argument);
-  EXPECT_EQ(p->analyse(A, {}, blocks_of(2, "tiled")).code, Code::no_plan) << "so few points are no grid";
+  const Status no_plan = p->analyse(A, {}, blocks_of(2, "tiled"));
+  EXPECT_EQ(no_plan.code, Code::no_plan) << "so few points are no grid";
+  EXPECT_EQ(no_plan.message(), "no plan: " + no_plan.detail + "; use level_order or auto");
   for (const char* strategy : {"merged", "cusparse", "wavefront", "loop"}) {
     const Status status = p->analyse(A, {}, blocks_of(2, strategy));
     EXPECT_EQ(status.code, Code::invalid_argument);
@@ -389,7 +344,7 @@ TEST(DeviceBlockFailures, of_the_analysis_name_block_rows_strategies_and_sizes)
 
 TEST(DeviceBlocks, report_what_runs)
 {
-  const auto task = block_task<double, I>(9, 8, 7, 3);
+  const auto task = make_task<double, I>(9, 8, 7, 3);
   auto p = make_cuda_block_preconditioner<double, I>();
   ASSERT_EQ(p->analyse(task.pattern.pattern(), {}, blocks_of(3)).message(), "success");
   ASSERT_EQ(p->refresh(task.view(), PivotRule()).message(), "success");
@@ -473,6 +428,46 @@ TEST(DeviceBlocksOfEntries, are_found_full_as_on_the_host)
         EXPECT_EQ(full, size == 1 || (A == &whole && 6 % size == 0)) << size;
       }
   }
+}
+
+/// The prediction sees a few rows, the analysis makes the plan from all.
+TEST(DeviceBlocksOfEntries, are_solved_by_tiles_where_that_is_predicted)
+{
+  struct Case {
+    const char* what;
+    OwnedCsr<double, I> A;
+    int size;
+    bool tiled;
+  };
+  auto star = [](I x, I y, I z, int size) {
+    auto task = make_task<double, I>(x, y, z, size);
+    return entries_of(task);
+  };
+  const Case cases[] = {{"star", star(9, 8, 7, 2), 2, true},
+                        {"star", star(9, 8, 7, 3), 3, true},
+                        {"star", star(9, 8, 7, 5), 5, true},
+                        {"plane", star(30, 21, 1, 3), 3, true},
+                        {"box", box_of_points(9, 8, 7, 3), 3, true},
+                        {"box, rows without a kernel", box_of_points(9, 8, 7, 5), 5, false},
+                        {"star, blocks without a kernel", star(9, 8, 7, 7), 7, false},
+                        {"line", line_of_points(300, 3, 2), 3, false}};
+  for (const Case& c : cases)
+    for (const bool single : {false, true}) {
+      SCOPED_TRACE(testing::Message() << c.what << ", size " << c.size << ", single storage " << single);
+      bool predicted = !c.tiled;
+      ASSERT_EQ(predict_tiles_of_blocks<double>(c.A.pattern(), c.size, single, &predicted).message(), "success");
+      EXPECT_EQ(predicted, c.tiled);
+      SolverOptions options = blocks_of(c.size);
+      options.single_storage = single;
+      auto p = make_cuda_blocked_preconditioner<double, I>();
+      ASSERT_EQ(p->analyse(c.A.pattern(), {}, options).message(), "success");
+      EXPECT_EQ(p->summarize().strategy == "tiled", c.tiled);
+    }
+  auto bad = star(9, 8, 7, 3);
+  bad.row_begin[7] = bad.row_begin[8] + 1;
+  bool predicted = true;
+  ASSERT_EQ(predict_tiles_of_blocks<double>(bad.pattern(), 3, false, &predicted).message(), "success");
+  EXPECT_FALSE(predicted) << "the row offsets do not ascend";
 }
 
 /// A change that keeps the number of entries, in the first row of a block or in another.

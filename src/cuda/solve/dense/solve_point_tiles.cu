@@ -145,36 +145,48 @@ std::size_t memory_for_tile(unsigned warps, const PointFormat& format, int size)
   return memory_of_block() > rings ? memory_of_block() - rings : 0;
 }
 
+/// Describes a triangle; by no grid if its levels are not known or its values not stored as tiles need them.
+template <class I> PointTriangle<I> points_of(const DeviceTriangle<I>& triangle)
+{
+  const bool is_known = triangle.on_device.row_begin && triangle.device_levels && triangle.grid.lines > 1;
+  if (!is_known || triangle.source || triangle.transposed_blocks) return {};
+  return {triangle.grid,  triangle.lower,         triangle.unit,      triangle.block_size, triangle.n(),
+          triangle.nnz(), triangle.level_count(), triangle.longest()};
+}
+
 /// Returns an empty tiling if the triangle can have no plan.
 ///   format  [out] if it may have one
 template <class T, class V, class I>
-PointTilingChoice choose_tiling(const DeviceTriangle<I>& triangle, PointCosts* costs, PointFormat* format)
+PointTilingChoice choose_tiling(const PointTriangle<I>& triangle, PointCosts* costs, PointFormat* format)
 {
-  const int near = entries_for(triangle.longest()), size = triangle.block_size;
-  const bool is_known = triangle.on_device.row_begin && triangle.device_levels && triangle.grid.lines > 1;
-  if (!is_known || triangle.source || triangle.transposed_blocks || near == 0) return {};
-  if (!has_point_kernel<DeviceScalar<T>>(size, near)) return {};
+  const int near = entries_for(triangle.longest), size = triangle.block_size;
+  if (triangle.grid.lines <= 1 || near == 0 || !has_point_kernel<DeviceScalar<T>>(size, near)) return {};
   *format = format_of<V>(size, near, !triangle.unit);
   constexpr double most = 0xffffffff;  // of 32-bit numbers of rows, entries, and units of values
-  const auto points = static_cast<double>(triangle.n());
-  if (points * size > most || static_cast<double>(triangle.nnz()) > most) return {};
+  const auto points = static_cast<double>(triangle.n);
+  if (points * size > most || static_cast<double>(triangle.nnz) > most) return {};
   if (points * static_cast<double>(units_of_group(1, format->bytes_a_point)) > most) return {};
   format->result_bytes = static_cast<std::size_t>(size) * sizeof(T);
   format->memory = memory_for_tile(least_warps, *format, size);
   *costs = {near, points_a_warp(size), format->bytes_a_point / static_cast<std::size_t>(near), format->result_bytes,
             memory_for_tile(enough_warps, *format, size), device_attribute(cudaDevAttrMultiProcessorCount)};
-  return choose_point_tiling(triangle.grid, triangle.n(), triangle.lower, triangle.level_count(), *costs);
+  return choose_point_tiling(triangle.grid, triangle.n, triangle.lower, triangle.levels, *costs);
 }
 
 }  // namespace
 
-template <class T, class V, class I> bool may_tile_points(const DeviceTriangle<I>& triangle)
+template <class T, class V, class I> bool may_tile_points(const PointTriangle<I>& points)
 {
   PointCosts costs;
   PointFormat format;
-  const PointTilingChoice choice = choose_tiling<T, V>(triangle, &costs, &format);
+  const PointTilingChoice choice = choose_tiling<T, V>(points, &costs, &format);
   return choice.tiling.tile_lines > 0 &&
-         choice.time < time_of_point_levels(triangle.n(), triangle.level_count(), costs);
+         choice.time < time_of_point_levels(points.n, points.nnz, points.levels, costs);
+}
+
+template <class T, class V, class I> bool may_tile_points(const DeviceTriangle<I>& triangle)
+{
+  return may_tile_points<T, V>(points_of(triangle));
 }
 
 template <class T, class V, class I>
@@ -182,13 +194,14 @@ std::unique_ptr<DeviceSolver<T, I>> make_point_tiles_solver(const DeviceTriangle
 {
   PointCosts costs;
   PointFormat format;
-  const PointTiling tiling = choose_tiling<T, V>(triangle, &costs, &format).tiling;
+  const PointTiling tiling = choose_tiling<T, V>(points_of(triangle), &costs, &format).tiling;
   PointPlan<I> plan;
   if (tiling.tile_lines == 0 || !make_point_plan(triangle, tiling, format, &plan)) return nullptr;
   return std::make_unique<PointTilesSolver<T, V, I>>(triangle, format, std::move(plan));
 }
 
 #define INSTANTIATE(T, V, I)                                                                                        \
+  template bool may_tile_points<T, V, I>(const PointTriangle<I>&);                                                  \
   template bool may_tile_points<T, V, I>(const DeviceTriangle<I>&);                                                 \
   template std::unique_ptr<DeviceSolver<T, I>> make_point_tiles_solver<T, V, I>(const DeviceTriangle<I>&);
 SYNCFREE_FOR_EACH_STORAGE(INSTANTIATE)
