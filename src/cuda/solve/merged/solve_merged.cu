@@ -159,7 +159,7 @@ inline int choose_lanes_of_merged(const Granularity& g)
 template <class T, class V, class I> class MergedSolver : public DeviceSolver<T, I> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
-      : rule_(rule_of<V, I>(options)), level_begin_(triangle.level_begins()),
+      : rule_(rule_of<V, I>(options, triangle.most_merged)), level_begin_(triangle.level_begins()),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()), longest_(triangle.longest()),
         triangle_(triangle), memory_(triangle.n()), columns_(triangle.n(), name()), work_(triangle.n()),
         counter_(name()), reports_(2), pending_plan_(triangle.pending_plan), captures_(triangle.captures)
