@@ -117,13 +117,12 @@ template <class T, class I> void StrategyChooser<T, I>::make_dense_factorization
 
 // Memory
 
-/// Returns the bytes of a triangle's rows in the order of their levels, and of the mailboxes of a launch for them and
-/// of their part of one for both triangles.
-template <class T, class V, class I> double bytes_of_rows(double rows, double entries)
+/// Returns the bytes of a triangle's rows in the order of their levels, without values, and of the mailboxes of a
+/// launch for them and of their part of one for both triangles.
+template <class T, class I> double bytes_of_rows(double rows, double entries)
 {
-  const double indices = 2 * (entries + rows) * sizeof(I), values = (entries + rows) * sizeof(V);
   constexpr double of_launch = 2, of_pair = 3;  // values a row
-  return indices + values + (of_launch + of_pair) * rows * sizeof(T);
+  return 2 * (entries + rows) * sizeof(I) + (of_launch + of_pair) * rows * sizeof(T);
 }
 
 /// Finds the limit, and what of it is used whatever is chosen. Lists for the factorization get half of what the solvers
@@ -142,17 +141,9 @@ template <class T, class I> void StrategyChooser<T, I>::find_memory_limit()
   const double of_A = copies ? values * static_cast<double>(a_.nnz) : 0;
   base_bytes_ = static_cast<double>(made.factor_bytes) + static_cast<double>(made.plan_bytes) +
                 (of_both + diagonal + of_A + vectors * rows) * sizeof(T);
-  list_bytes_ = std::max(0.0, (a_.memory_limit - base_bytes_ - bytes_by_level()) / 2);
-}
-
-/// Returns the bytes of solvers of both triangles by level.
-template <class T, class I> double StrategyChooser<T, I>::bytes_by_level() const
-{
-  const double entries = static_cast<double>(a_.block_values()) *
-                         (static_cast<double>(found_.L->nnz()) + static_cast<double>(found_.U->nnz()));
-  const double rows = 2 * static_cast<double>(a_.vector_size());
-  return a_.options.single_storage ? bytes_of_rows<T, single_t<T>, I>(rows, entries)
-                                   : bytes_of_rows<T, T, I>(rows, entries);
+  const double of_value = a_.options.single_storage ? sizeof(single_t<T>) : sizeof(T);
+  const double solvers = bytes_of_rows<T, I>(2 * rows, of_both) + (of_both + 2 * rows) * of_value;
+  list_bytes_ = std::max(0.0, (a_.memory_limit - base_bytes_ - solvers) / 2);
 }
 
 /// Returns the bytes of factor and plan with the solvers that are made.
@@ -187,7 +178,8 @@ template <class T, class I> bool StrategyChooser<T, I>::limit_merging()
   const double rows = 2 * static_cast<double>(L().n()), unmerged = entries_of(L()) + entries_of(U());
   const double of_entry =
       a_.options.single_storage ? bytes_of_merged_entry<single_t<T>, I> : bytes_of_merged_entry<T, I>;
-  const double least = bytes() + bytes_around_groups<T, I>(rows, bytes_by_level()) + of_entry * unmerged;
+  const double around = bytes_around_groups<T, I>(rows, bytes_of_rows<T, I>(rows, unmerged - rows));
+  const double least = bytes() + around + of_entry * unmerged;
   const double times = 1 + (a_.memory_limit - least) / (of_entry * unmerged);
   for (const TriangleIndex which : {lower, upper}) {
     DeviceTriangle<I>& triangle = which == lower ? L() : U();

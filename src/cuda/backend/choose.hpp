@@ -103,7 +103,6 @@ private:
   void drop_merging();
 
   void find_memory_limit();
-  double bytes_by_level() const;
   double bytes() const;
   std::string over_limit() const;
   bool limit_merging();

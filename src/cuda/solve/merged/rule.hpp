@@ -19,8 +19,8 @@ constexpr std::int64_t many_applies = 300;
 /// The bytes of an entry of a group: its value, and its column as a position and as a row, or as a place in its group.
 template <class V, class I> constexpr double bytes_of_merged_entry = sizeof(V) + 2 * sizeof(I);
 
-/// Returns the bytes of `merged` for rows in the order of their levels that take `bytes`, but for the entries of groups
-/// and what MergeRule counts as some: four offsets or places for each row, and a vector.
+/// Returns the bytes of `merged` for rows in the order of their levels, which take `bytes` without values, but for the
+/// entries of groups and what MergeRule counts as some: four offsets or places for each row, and a vector.
 template <class T, class I> double bytes_around_groups(double rows, double bytes)
 {
   return bytes + rows * (4 * sizeof(I) + sizeof(T));
