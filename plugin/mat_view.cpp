@@ -139,7 +139,7 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   PetscCall(ViewGranularity(viewer, s, levels));
   PetscCall(ViewBlocks(viewer, s, Data(F)->why_entries));
   if (s.peak_bytes) PetscCall(PetscSNPrintf(peak, sizeof(peak), ", peak during set-up %.4g MB", 1e-6 * (double)s.peak_bytes));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes, peak));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory: factor %.4g MB, plan %.4g MB, transposes %.4g MB%s%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, 1e-6 * (double)s.transpose_bytes, peak, DescribeLimit(s).c_str()));
   if (Data(F)->analysis->cuda) PetscCall(ViewWaitLimit(viewer, "", Data(F)->analysis->key.options.wait_limit));
   if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree memory held by CUDA graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree backend: %s%s\n", Data(F)->analysis->key.backend.c_str(), Data(F)->copies ? " (data copied from the host)" : ""));

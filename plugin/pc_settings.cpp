@@ -4,6 +4,9 @@
 
 #include "plugin_impl.hpp"
 
+#include <cmath>
+#include <limits>
+
 using namespace syncfree_plugin;
 
 /* Has no effect on other PCs. */
@@ -50,6 +53,23 @@ static PetscErrorCode SetPrecision(PC pc, PCSyncFreePrecisionType precision)
   if (!old || user != OptionUser::factors) PetscFunctionReturn(PETSC_SUCCESS);
   Settings settings              = *old;
   settings.solver.single_storage = precision == PC_SYNCFREE_PRECISION_SINGLE;
+  PetscCall(ChangeSettings(pc, settings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetMemoryLimit(PC pc, PetscReal megabytes)
+{
+  const Settings *old;
+  OptionUser      user;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscCall(QuerySettings(pc, &old, &user));
+  if (!old) PetscFunctionReturn(PETSC_SUCCESS);
+  if (megabytes == (PetscReal)PETSC_DECIDE) megabytes = 0;
+  PetscCheck(megabytes >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Memory limit %g must be a number of megabytes, PETSC_INFINITY, or PETSC_DECIDE for the default", (double)megabytes);
+  Settings settings            = *old;
+  settings.solver.memory_limit = megabytes >= PETSC_INFINITY ? std::numeric_limits<double>::infinity() : (double)megabytes;
   PetscCall(ChangeSettings(pc, settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,5 +303,65 @@ PetscErrorCode PCSyncFreeGetFactorPrecision(PC pc, PCSyncFreePrecisionType *prec
   PetscFunctionBegin;
   PetscCall(guarded<GetSettings>(pc, false, &settings));
   *precision = settings->solver.single_storage ? PC_SYNCFREE_PRECISION_SINGLE : PC_SYNCFREE_PRECISION_SCALAR;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCSyncFreeSetMemoryLimit - Sets how much memory the factor and the plan of its solves may take on a GPU
+
+   Logically Collective
+
+   Input Parameters:
++  pc        - the preconditioner context
+-  megabytes - the limit in units of 10^6 bytes for each process, `PETSC_INFINITY` for none, or `PETSC_DECIDE` (default)
+
+   Options Database Key:
+.  -pc_syncfree_memory_limit (auto|unlimited|megabytes) - the limit
+
+   Level: intermediate
+
+   Notes:
+   Only for preconditioners of type `PCSYNCFREEILU`, `PCSYNCFREEICC` and `PCSYNCFREESOR`; it is ignored for others.
+
+   `PETSC_DECIDE` allows six times the memory of PETSc's factor, but at least 64 megabytes.
+
+   On a GPU the strategy `auto` takes none that would exceed the limit, but for `level_order`, which is always allowed, and
+   `merged` merges as many levels as the limit allows. Other strategies that are set by name ignore it, as do factors on
+   the CPU, whose plans are small. `-ksp_view` prints the limit, what is taken, and what the limit prevented.
+
+   Transposed solves and applications to several vectors take additional memory when they are first used.
+
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `PCSyncFreeGetMemoryLimit()`, `PCSyncFreeSetStrategy()`
+@*/
+PetscErrorCode PCSyncFreeSetMemoryLimit(PC pc, PetscReal megabytes)
+{
+  PetscFunctionBegin;
+  PetscCall(guarded<SetMemoryLimit>(pc, megabytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCSyncFreeGetMemoryLimit - Gets the limit set with `PCSyncFreeSetMemoryLimit()`
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCSYNCFREEILU`, `PCSYNCFREEICC` or `PCSYNCFREESOR`
+
+   Output Parameter:
+.  megabytes - the limit in units of 10^6 bytes, `PETSC_INFINITY` for none, or `PETSC_DECIDE` by default
+
+   Level: intermediate
+
+.seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSYNCFREESOR`, `PCSyncFreeSetMemoryLimit()`
+@*/
+PetscErrorCode PCSyncFreeGetMemoryLimit(PC pc, PetscReal *megabytes)
+{
+  const Settings *settings;
+
+  PetscFunctionBegin;
+  PetscCall(guarded<GetSettings>(pc, true, &settings));
+  const double limit = settings->solver.memory_limit;
+  *megabytes = limit == 0 ? (PetscReal)PETSC_DECIDE : std::isinf(limit) ? PETSC_INFINITY : (PetscReal)limit;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

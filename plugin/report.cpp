@@ -5,10 +5,13 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
 #include "borrow.hpp"
+#include "syncfree/memory_limit.hpp"
 
 namespace syncfree_plugin {
 
@@ -31,6 +34,15 @@ void AddSummary(const syncfree::Summary &s, Report *report)
 }
 
 /* ---- views ---- */
+
+std::string DescribeLimit(const syncfree::Summary &s)
+{
+  char text[64];
+
+  if (s.memory_limit <= 0 || std::isinf(s.memory_limit)) return {};
+  std::snprintf(text, sizeof(text), "; limit %.4g MB", s.memory_limit / syncfree::megabyte);
+  return text;
+}
 
 constexpr int most_strategies = 64;
 

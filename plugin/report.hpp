@@ -25,6 +25,9 @@ struct Report {
 /* Fills in what a summary tells; that of a relaxation tells no rows. */
 void AddSummary(const syncfree::Summary &, Report *);
 
+/* Returns the end of the line on memory, "; limit 64 MB"; nothing without a limit. */
+std::string DescribeLimit(const syncfree::Summary &);
+
 /* Prints the strategies with the number of their processes, and of numbers the least, the most and the sum over the
    processes. With PETSC_VIEWER_ASCII_INFO_DETAIL a line for each process follows. Collective; a process may have no rows. */
 PetscErrorCode ViewReports(MPI_Comm, PetscViewer, const char indent[], const Report &mine);

@@ -6,6 +6,7 @@
 #include "plugin_impl.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -112,7 +113,7 @@ struct Option {
   const char *name, *manual, *help; /* -pc_syncfree_NAME; manual page and text in -help, with the unit */
   bool        factors, sweeps;      /* applies to factorizations, to sweeps */
   Field (*field)(Settings &);
-  std::vector<const char *> (*names)(OptionUser);         /* of a list or a flag, the default first; the word for 0 of an integer; a text without is a viewer */
+  std::vector<const char *> (*names)(OptionUser);         /* of a list or a flag, the default first; the word for 0 of a number, and that for infinity; a text without is a viewer */
   PetscErrorCode (*check)(OptionUser, const char name[]); /* rejects an unknown name; if NULL, PETSc does */
   double least;                                           /* smallest value of a number; below 0: a number of threads */
   bool   viewed;                                          /* printed on another line of a view */
@@ -132,6 +133,7 @@ static const Option options[] = {
   {"select",           "PCSYNCFREEILU",                "How auto selects: by a performance model, or by timing several strategies in set-up",                     true,  false, FIELD(solver.trials),           LIST("model", "trials"),  nullptr,           0,  false},
   {"expected_applies", "PCSYNCFREEILU",                "Expected number of applications per set-up; 0: cheapest set-up",                                          true,  false, FIELD(solver.expected_applies), nullptr,                  nullptr,           0,  false},
   {"merge_fill",       "PCSYNCFREEILU",                "Maximum number of entries of strategy merged, relative to the triangle with its diagonal",                true,  false, FIELD(solver.merge_fill),       nullptr,                  nullptr,           1,  false},
+  {"memory_limit",     "PCSyncFreeSetMemoryLimit",     "Megabytes of factor and plan on a GPU; auto: 6 times the memory of PETSc's factor, but at least 64",     true,  true,  FIELD(solver.memory_limit),     LIST("auto", "unlimited"), nullptr,          0,  false},
   {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                                               true,  false, FIELD(solver.blocks.table),     CutTableNames,            nullptr,           0,  false},
   {"cut_rows",         "PCSYNCFREEILU",                "Smallest part into which the block strategies split a triangle, in rows; 0: from -pc_syncfree_cut_table", true,  false, FIELD(solver.blocks.cut_rows),  nullptr,                  nullptr,           0,  false},
   {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                                true,  false, FIELD(solver.blocks.tile_rows), nullptr,                  nullptr,           0,  false},
@@ -191,6 +193,17 @@ static PetscErrorCode ViewerFromOptions(const Option &option, const char name[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Returns a real number, or the word for it, as it would be given to the option. */
+static std::string WriteReal(const std::vector<const char *> &words, double value)
+{
+  char number[32];
+
+  if (!words.empty() && value == 0) return words[0];
+  if (!words.empty() && std::isinf(value)) return words[1];
+  std::snprintf(number, sizeof(number), "%g", value);
+  return number;
+}
+
 /* The option takes a word for 0, or a number. */
 static PetscErrorCode WordOrInteger(const Option &option, const char name[], const char word[], PetscInt *number, PetscBool *set, OptionItems PetscOptionsObject)
 {
@@ -222,13 +235,31 @@ static PetscErrorCode IntegerFromOptions(OptionUser user, const Option &option, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RealFromOptions(const Option &option, const char name[], double *value, OptionItems PetscOptionsObject)
+/* The option takes a word for 0, one for infinity, or a number. */
+static PetscErrorCode WordOrReal(const Option &option, const char name[], const std::vector<const char *> &words, const std::string &current, PetscReal *number, PetscBool *set, OptionItems PetscOptionsObject)
+{
+  char      text[64];
+  PetscBool is_zero, is_infinite;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsString(name, option.help, option.manual, current.c_str(), text, sizeof(text), set));
+  if (!*set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcasecmp(text, words[0], &is_zero));
+  PetscCall(PetscStrcasecmp(text, words[1], &is_infinite));
+  if (is_zero) *number = 0;
+  else if (is_infinite) *number = std::numeric_limits<PetscReal>::infinity();
+  else PetscCall(PetscOptionsStringToReal(text, number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RealFromOptions(OptionUser user, const Option &option, const char name[], double *value, OptionItems PetscOptionsObject)
 {
   PetscReal number = (PetscReal)*value;
   PetscBool set    = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsReal(name, option.help, option.manual, number, &number, &set));
+  if (option.names) PetscCall(WordOrReal(option, name, option.names(user), WriteReal(option.names(user), *value), &number, &set, PetscOptionsObject));
+  else PetscCall(PetscOptionsReal(name, option.help, option.manual, number, &number, &set));
   PetscCheck(!set || number >= option.least, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s %g must be at least %g", name, (double)number, option.least);
   if (set) *value = (double)number;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -249,7 +280,7 @@ static PetscErrorCode OptionFromOptions(OptionUser user, const Option &option, S
   } else if (auto *number = std::get_if<std::int64_t *>(&field)) {
     PetscCall(IntegerFromOptions(user, option, name.c_str(), *number, PetscOptionsObject));
   } else if (auto *real = std::get_if<double *>(&field)) {
-    PetscCall(RealFromOptions(option, name.c_str(), *real, PetscOptionsObject));
+    PetscCall(RealFromOptions(user, option, name.c_str(), *real, PetscOptionsObject));
   } else if (option.names) {
     bool      *second = std::get<bool *>(field);
     const auto names  = option.names(user);
@@ -278,13 +309,11 @@ PetscErrorCode SettingsFromOptions(OptionUser user, Settings *settings, OptionIt
 static std::string Write(OptionUser user, const Option &option, Settings settings)
 {
   const Field field = option.field(settings);
-  char        number[32];
 
   if (auto *text = std::get_if<std::string *>(&field)) return **text;
   if (auto *integer = std::get_if<std::int64_t *>(&field)) return option.names && !**integer ? option.names(user)[0] : std::to_string(**integer);
   if (auto *flag = std::get_if<bool *>(&field)) return option.names ? option.names(user)[**flag ? 1 : 0] : **flag ? "true" : "false";
-  std::snprintf(number, sizeof(number), "%g", *std::get<double *>(field));
-  return number;
+  return WriteReal(option.names ? option.names(user) : std::vector<const char *>(), *std::get<double *>(field));
 }
 
 std::string ListSettings(OptionUser user, const Settings &settings)

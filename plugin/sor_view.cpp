@@ -53,7 +53,7 @@ static PetscErrorCode ViewRunning(PC pc, const Sor *sor, PetscViewer viewer)
   PetscCall(ViewHost(viewer, "  ", sor->why_host));
   if (sor->cuda) PetscCall(ViewWaitLimit(viewer, "  ", sor->settings.solver.wait_limit));
   if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory held by CUDA graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory: rows %.4g MB, plan %.4g MB%s\n", 1e-6 * (double)s.factor_bytes, 1e-6 * (double)s.plan_bytes, DescribeLimit(s).c_str()));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

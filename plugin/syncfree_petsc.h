@@ -49,6 +49,8 @@ PETSC_EXTERN PetscErrorCode PCSyncFreeSetThreads(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCSyncFreeGetThreads(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCSyncFreeSetFactorPrecision(PC, PCSyncFreePrecisionType);
 PETSC_EXTERN PetscErrorCode PCSyncFreeGetFactorPrecision(PC, PCSyncFreePrecisionType *);
+PETSC_EXTERN PetscErrorCode PCSyncFreeSetMemoryLimit(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCSyncFreeGetMemoryLimit(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCSyncFreeGetRunningStrategy(PC, const char *[], const char *[]);
 
 PETSC_EXTERN PetscErrorCode MatSyncFreeGetFactors(Mat, Mat *, Mat *);

@@ -26,12 +26,15 @@ struct SolverOptions {
   bool trials = false;  ///< `auto` plans and times a few strategies instead of using its model
   double wait_limit = 60;  ///< seconds of waiting after which a GPU thread block gives its launch up; 0: none
   int block_size = 1;  ///< unknowns of a dense block (syncfree/blocks.hpp)
+  /// Device: megabytes of factor and plan that `auto` and `merged` keep to; 0: by memory_limit_in_force(); infinity: no
+  /// limit. `level_order` and other strategies by name may take more.
+  double memory_limit = 0;
 
   /// All of them, to compare: an analysis serves other options only if these are equal.
   auto fields() const
   {
     return std::tie(strategy, threads, single_storage, blocks.table, blocks.cut_rows, blocks.tile_rows, merge_fill,
-                    expected_applies, trials, wait_limit, block_size);
+                    expected_applies, trials, wait_limit, block_size, memory_limit);
   }
   bool operator==(const SolverOptions& other) const { return fields() == other.fields(); }
 };

@@ -72,6 +72,7 @@ struct Summary {
   std::size_t plan_bytes = 0;       ///< everything that the strategies add
   std::size_t transpose_bytes = 0;  ///< made by the first transposed solve, else 0
   std::size_t peak_bytes = 0;       ///< most bytes in use from the analysis to the first refresh; 0: not counted
+  double memory_limit = 0;  ///< bytes of factor and plan that `auto` and `merged` keep to; infinity: none; 0: no device
   std::size_t captured_bytes = 0;   ///< freed by the object, but held by CUDA graphs with captured solves
   std::string plan;             ///< one human-readable line, or empty
   PivotReport pivots;

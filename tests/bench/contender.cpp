@@ -8,6 +8,7 @@
 
 #include <petscdevice.h>
 
+#include "syncfree/memory_limit.hpp"
 #include "syncfree_petsc.h"
 
 namespace bench {
@@ -173,8 +174,7 @@ double Contender::bytes() const
   ok(PCFactorGetMatrix(pc_, &factor));
   ok(MatGetInfo(factor, MAT_LOCAL, &info));
   ok(MatGetLocalSize(factor, &n, nullptr));
-  return info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) +
-         (static_cast<double>(n) + 1.0) * (2.0 * sizeof(PetscInt) + sizeof(PetscScalar));
+  return syncfree::petsc_factor_bytes(static_cast<double>(n), info.nz_used, sizeof(PetscScalar), sizeof(PetscInt));
 }
 
 std::string Contender::viewed(PC pc, const std::string& before, const std::string& behind) const

@@ -39,7 +39,7 @@ TEST_P(SetUpOf, our_types_is_analysed_anew_for_another_value_of_each_option)
   const char* values[][2] = {{"backend", "host"}, {"strategy", "serial"}, {"threads", "2"}, {"factor_precision", "single"},
                              {"select", "trials"}, {"expected_applies", "7"}, {"merge_fill", "3"}, {"cut_table", "paper"},
                              {"cut_rows", "9"}, {"tile_rows", "9"}, {"block_size", "1"}, {"cyclic_colors", "9"}, {"abmc_rows", "9"}, {"ordering_model", "gpu"},
-                             {"wait_limit", "7.5"},
+                             {"wait_limit", "7.5"}, {"memory_limit", "100"},
                              {"view", ":/dev/null"}};
   for (const auto& [name, value] : values) {
     SCOPED_TRACE(name);

@@ -168,6 +168,7 @@ private:
     const auto rows = static_cast<std::size_t>(task_->levels.level_begin[level + 1] - task_->levels.level_begin[level]);
     group_.insert(group_.end(), rows, static_cast<I>(counts_.groups - 1));
     depth_.insert(depth_.end(), rows, depth);
+    counts_.substitutions += static_cast<std::int64_t>(rows) * count_substitutions(static_cast<std::uint64_t>(depth));
   }
 
   const Task<I>* task_;
@@ -331,19 +332,19 @@ template <class I> std::vector<LevelRange> sample_of_runs(const std::vector<I>& 
   return runs;
 }
 
-MergeForecast forecast_of(const std::vector<LevelRange>& runs, const std::vector<RunCounts>& counts, double levels,
-                          double plain)
+MergeForecast forecast_of(const std::vector<LevelRange>& runs, const FoundGroups& found, double levels, double plain)
 {
   MergeForecast sum;
   double looked_at = 0;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     looked_at += static_cast<double>(runs[r].last - runs[r].first);
-    sum.groups += static_cast<double>(counts[r].groups);
-    sum.longest = std::max(sum.longest, counts[r].longest);
+    sum.groups += static_cast<double>(found.counts[r].groups);
+    sum.longest = std::max(sum.longest, found.counts[r].longest);
   }
   sum.groups *= levels / std::max(looked_at, 1.0);
   sum.of_all = looked_at >= levels;
-  sum.entries = scaled_entries(counts, plain);
+  sum.entries = scaled_entries(found.counts, plain);
+  sum.short_of_memory = found.short_of_memory;
   return sum;
 }
 
@@ -357,7 +358,7 @@ try {
   if (sample.empty()) sample = cut_into_runs(levels.level_begin, rule);
   std::vector<Run<I>> runs = make_runs(task, sample);
   const FoundGroups found = merge_runs(task, &runs);
-  *out = forecast_of(sample, found.counts, static_cast<double>(levels.count), plain_entries(T));
+  *out = forecast_of(sample, found, static_cast<double>(levels.count), plain_entries(T));
   return {};
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);

@@ -14,6 +14,7 @@
 /// a group always ends with its run.
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "syncfree/array.hpp"
@@ -31,6 +32,10 @@ struct MergeRule {
   std::int64_t most_levels = 256;  ///< of a group; 1: nothing is merged
   double most_fill = 4;           ///< most entries of P and R, relative to the triangle's with its diagonal
   std::int64_t free_entries = 0;  ///< entries that are allowed whatever most_fill says
+  /// Entries for which there is memory, whatever most_fill and free_entries allow. The steps in which rows substitute
+  /// others of their group are listed (merge_search.hpp): such a substitution counts as some entries.
+  std::int64_t most_entries = std::numeric_limits<std::int64_t>::max();
+  double entries_of_substitution = 0;
   std::int64_t run_levels = 128;  ///< at least, of the runs that are planned concurrently
   std::int64_t wanted_runs = 1;   ///< number of runs, if each keeps at least half of run_levels
   int threads = 1;                ///< that make the plan; it does not depend on their number
@@ -67,9 +72,10 @@ template <class I> struct MergePlan {
 ///   groups, entries  of the whole plan, extrapolated if only parts of it were made
 ///   longest          levels of the longest group
 ///   of_all           all levels were examined
+///   short_of_memory  groups are smaller than they would be without MergeRule::most_entries
 struct MergeForecast {
   double groups = 0, entries = 0;
-  bool of_all = false;
+  bool of_all = false, short_of_memory = false;
   std::int64_t longest = 0;
 };
 
@@ -87,8 +93,8 @@ Status forecast_merge(PatternView<I> T, const LevelSets<I>& levels, const MergeR
 ///   T       strictly lower or strictly upper pattern
 ///   levels  of T
 ///   errors  out_of_memory
-///   cost    O(entries of all P and R) on rule.threads threads; if most_fill or the range of the index type is
-///           exceeded, groups are made again, smaller, first on a sample
+///   cost    O(entries of all P and R) on rule.threads threads; if most_fill, most_entries or the range of the index
+///           type is exceeded, groups are made again, smaller, first on a sample
 template <class I>
 Status make_merge_plan(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergePlan<I>* out);
 

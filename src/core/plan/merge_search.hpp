@@ -18,9 +18,20 @@ struct LevelRange {
   std::int64_t first, last;
 };
 
+/// In step s a group is blocks of 2^s levels, in pairs, and the rows of a second block substitute what they read of the
+/// first. Returns the number of steps in which a row does so.
+///   depth  its level in the group, from 0 on
+SYNCFREE_HD inline int count_substitutions(std::uint64_t depth)
+{
+  int steps = 0;
+  for (; depth > 0; depth &= depth - 1) ++steps;
+  return steps;
+}
+
 /// Size of the groups of a run; `plain` counts the entries of its levels without merging, with the diagonal.
 struct RunCounts {
   std::int64_t groups = 0, entries = 0, plain = 0;
+  std::int64_t substitutions = 0;
   std::int64_t longest = 0;  ///< levels of a group
 };
 
@@ -62,20 +73,22 @@ template <class I> std::vector<LevelRange> cut_into_runs(const std::vector<I>& l
 template <class I> std::vector<LevelRange> sample_of_runs(const std::vector<I>& level_begin);
 
 /// Estimates the number of entries of the whole plan from these runs.
-///   plain   entries of the triangle with its diagonal
-inline double scaled_entries(const std::vector<RunCounts>& runs, double plain)
+///   plain            entries of the triangle with its diagonal
+///   of_substitution  entries as which one counts
+inline double scaled_entries(const std::vector<RunCounts>& runs, double plain, double of_substitution = 0)
 {
   double made = 0, of_them = 0;
   for (const RunCounts& run : runs) {
-    made += static_cast<double>(run.entries);
+    made += static_cast<double>(run.entries) + of_substitution * static_cast<double>(run.substitutions);
     of_them += static_cast<double>(run.plain);
   }
   return made * plain / std::max(of_them, 1.0);
 }
 
-/// Counts by run, and the hop time for which the groups were made.
+/// Counts by run, and the hop time for which the groups were made; short_of_memory: as in MergeForecast.
 struct FoundGroups {
   double hop = 0;
+  bool short_of_memory = false;
   std::vector<RunCounts> counts;
 };
 
@@ -86,19 +99,24 @@ template <class Merge>
 FoundGroups merge_until_few(const MergeRule& rule, double plain, double limit, const Merge& merge)
 {
   constexpr int turns = 17;  // the last without merging
-  const double most = std::max(rule.most_fill * plain, static_cast<double>(rule.free_entries));
+  const double wanted = std::min(limit, std::max(rule.most_fill * plain, static_cast<double>(rule.free_entries)));
+  const auto most = static_cast<double>(rule.most_entries);
   FoundGroups found;
   found.hop = rule.hop;
-  for (int turn = 1;; ++turn, found.hop /= 2) {
+  for (int turn = 1;; ++turn) {
     if (turn == turns) found.hop = 0;
     found.counts = merge(found.hop);
-    if (found.hop == 0 || scaled_entries(found.counts, plain) <= std::min(most, limit)) return found;
+    const bool is_wanted = scaled_entries(found.counts, plain) <= wanted;
+    const double taken = scaled_entries(found.counts, plain, rule.entries_of_substitution);
+    if (found.hop == 0 || (is_wanted && taken <= most)) return found;
+    found.short_of_memory = found.short_of_memory || is_wanted;
+    const double step = is_wanted && taken <= 1.4 * most ? 0.7 : 0.5;  // what is near should use all memory
+    found.hop *= most < plain ? 0 : step;  // merging never makes entries fewer
   }
 }
 
 /// Extrapolates to the whole triangle from a part of its runs.
 ///   levels  of the triangle
-MergeForecast forecast_of(const std::vector<LevelRange>& runs, const std::vector<RunCounts>& counts, double levels,
-                          double plain);
+MergeForecast forecast_of(const std::vector<LevelRange>& runs, const FoundGroups& found, double levels, double plain);
 
 }  // namespace syncfree

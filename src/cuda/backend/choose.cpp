@@ -22,6 +22,7 @@
 #include "cuda/solve/merged/rule.hpp"
 #include "cuda/solve/tiled/tiled.hpp"
 #include "cuda/solve/wavefront/wavefront.hpp"
+#include "syncfree/memory_limit.hpp"
 
 namespace syncfree::cuda {
 
@@ -42,11 +43,12 @@ void make_solver(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysi
 
 template <class T, class I> void StrategyChooser<T, I>::choose_and_make()
 {
+  find_memory_limit();
   if (a_.by_blocks) return make_dense_blocks();
   confirm_tiles();
   if (is_auto() && a_.options.trials && task_.A.n > 0) {
+    make_factorization();  // first: its memory counts
     choose_by_trials();
-    make_factorization();
   } else {
     choose_by_model();
     make_chosen();
@@ -82,9 +84,14 @@ template <class T, class I> void StrategyChooser<T, I>::make_dense_blocks()
     try {
       if (single ? make_point_tiles<T, Single>(L(), U(), &a_) : make_point_tiles<T, T>(L(), U(), &a_)) {
         a_.choice = {"tiled", reason, PlanForm::grid};
-        return make_dense_factorization();
+        make_dense_factorization();
+        const std::string over = over_limit();
+        if (over.empty()) return;
+        a_.solver[lower].reset(), a_.solver[upper].reset();
+        reason += over;
+      } else {
+        reason += "; tiled has no plan";
       }
-      reason += "; tiled has no plan";
     } catch (const Failure& failure) {
       if (forced || failure.status.code != Code::out_of_memory) throw;
       a_.solver[lower].reset(), a_.solver[upper].reset();
@@ -109,6 +116,82 @@ template <class T, class I> void StrategyChooser<T, I>::make_dense_factorization
   a_.factorization = std::make_unique<DeviceBlockFactorization<T, I>>(
       a_.pattern, a_.lower_levels, a_.options.block_size, a_.row_order.empty(), a_.options.single_storage);
   a_.factorization->take_rows(std::move(found_.kept_rows));
+}
+
+// Memory
+
+/// Returns the bytes of a triangle's rows in the order of their levels, without values, and of the mailboxes of a
+/// launch for them and of their part of one for both triangles.
+template <class T, class I> double bytes_of_rows(double rows, double entries)
+{
+  constexpr double of_launch = 2, of_pair = 3;  // values a row
+  return 2 * (entries + rows) * sizeof(I) + (of_launch + of_pair) * rows * sizeof(T);
+}
+
+/// Finds the limit, and what of it is used whatever is chosen. Lists for the factorization get half of what the solvers
+/// of `level_order` leave.
+template <class T, class I> void StrategyChooser<T, I>::find_memory_limit()
+{
+  const auto values = static_cast<double>(a_.block_values()), rows = static_cast<double>(a_.vector_size());
+  const double of_both = values * (static_cast<double>(L().nnz()) + static_cast<double>(U().nnz()));
+  const double of_one = task_.symbolic.kind == Kind::icc ? values * static_cast<double>(U().nnz()) : of_both;
+  const double diagonal = values * static_cast<double>(L().n());
+  const double petsc = petsc_factor_bytes(rows, of_one + diagonal, sizeof(T), sizeof(I));
+  a_.memory_limit = memory_limit_in_force(a_.options, petsc);
+  const Summary made = summarize_analysis(a_);
+  const bool copies = !task_.on_device.row_begin;  // of values and vectors, from host memory
+  const double vectors = (a_.work.empty() ? 1 : 0) + (task_.factorizes ? 0 : 1) + (copies ? 2 : 0);
+  const double of_A = copies ? values * static_cast<double>(a_.nnz) : 0;
+  base_bytes_ = static_cast<double>(made.factor_bytes) + static_cast<double>(made.plan_bytes) +
+                (of_both + diagonal + of_A + vectors * rows) * sizeof(T);
+  const double of_value = a_.options.single_storage ? sizeof(single_t<T>) : sizeof(T);
+  const double solvers = bytes_of_rows<T, I>(2 * rows, of_both) + (of_both + 2 * rows) * of_value;
+  list_bytes_ = std::max(0.0, (a_.memory_limit - base_bytes_ - solvers) / 2);
+}
+
+/// Returns the bytes of factor and plan with the solvers that are made.
+template <class T, class I> double StrategyChooser<T, I>::bytes() const
+{
+  double sum = base_bytes_;
+  if (a_.factorization) sum += static_cast<double>(a_.factorization->factor_plan_bytes());
+  for (const auto& solver : a_.solver)
+    if (solver) {
+      const PlanSummary plan = solver->summarize_plan();
+      sum += static_cast<double>(plan.plan_bytes) + static_cast<double>(plan.value_bytes);
+    }
+  return sum;
+}
+
+/// Returns a clause for the view if the solvers exceed the limit, and others may take their place.
+template <class T, class I> std::string StrategyChooser<T, I>::over_limit() const
+{
+  const std::string& name = a_.choice.strategy;
+  if (!is_auto() || name == "level_order") return {};
+  const double taken = bytes();
+  return taken > a_.memory_limit ? "; " + over_memory_limit(name, taken, a_.memory_limit) : std::string();
+}
+
+/// Bounds the entries of merged levels, for each triangle in proportion to its own. Returns false if there is not even
+/// room for these.
+template <class T, class I> bool StrategyChooser<T, I>::limit_merging()
+{
+  const auto entries_of = [](const DeviceTriangle<I>& triangle) {
+    return static_cast<double>(triangle.nnz()) + static_cast<double>(triangle.n());
+  };
+  const double rows = 2 * static_cast<double>(L().n()), unmerged = entries_of(L()) + entries_of(U());
+  const double of_entry =
+      a_.options.single_storage ? bytes_of_merged_entry<single_t<T>, I> : bytes_of_merged_entry<T, I>;
+  const double around = bytes_around_groups<T, I>(rows, bytes_of_rows<T, I>(rows, unmerged - rows));
+  const double least = bytes() + around + of_entry * unmerged;
+  const double times = 1 + (a_.memory_limit - least) / (of_entry * unmerged);
+  for (const TriangleIndex which : {lower, upper}) {
+    DeviceTriangle<I>& triangle = which == lower ? L() : U();
+    const double most = std::clamp(times * entries_of(triangle), 0.0, 1e18);
+    triangle.most_merged = a_.most_merged[which] = static_cast<std::int64_t>(most);
+    if (triangle.pending_plan) triangle.pending_plan->limit_entries(triangle.most_merged);
+  }
+  if (times < 1) limited_ = "; " + over_memory_limit("merged", least, a_.memory_limit, true);
+  return times >= 1;
 }
 
 // Pencils and tiles of grids
@@ -243,14 +326,22 @@ template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
 
 // Merged levels
 
-/// Searches for groups of merged levels; the plans reuse the result. The factorization is made meanwhile.
+/// Searches for groups of merged levels; the plans reuse the result. The factorization is made meanwhile. Returns zeros
+/// if memory is too short for any, and `auto` may take others.
 template <class T, class I> MergeForecast StrategyChooser<T, I>::foresee_merging()
 {
+  if (is_auto() && !limit_merging()) return {};
   a_.pending_merge = std::make_unique<PendingMergePlans<I>>();
   begin_merging(&L(), &a_.pending_merge->lower_rows, &a_.pending_merge->lower);
   begin_merging(&U(), &a_.pending_merge->upper_rows, &a_.pending_merge->upper);
   make_factorization();
-  return a_.pending_merge->forecast_lower();
+  if (!limit_merging() && is_auto()) {
+    drop_merging();
+    return {};
+  }
+  const MergeForecast found = a_.pending_merge->forecast_lower();
+  if (found.short_of_memory) limited_ = "; merged has smaller groups to keep to the memory limit";
+  return found;
 }
 
 /// Starts the search on rows sorted by level, or on the rows as they are if sorting would cost more than it saves.
@@ -259,7 +350,9 @@ void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedR
                                           std::optional<MergePlanner<I>>* planner)
 {
   constexpr I many_rows = 1 << 19;
-  const MergeRule rule = a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options) : rule_of<T, I>(a_.options);
+  const std::int64_t most = triangle->most_merged;
+  const MergeRule rule =
+      a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options, most) : rule_of<T, I>(a_.options, most);
   const I* row = triangle->device_levels->row.data();
   DevicePattern<I> pattern = triangle->on_device;
   if (triangle->n() < many_rows) {
@@ -286,7 +379,7 @@ template <class T, class I> std::vector<std::string> StrategyChooser<T, I>::tria
   std::vector<std::string> names = {"level_order", "cusparse"};
   if (wavefront_time_ > 0) names.push_back("wavefront");
   else if (is_regular() && form_of_tiles() != PlanForm::any) names.push_back("tiled");
-  if (may_merge(L().n(), a_.levels.lower, found_.longest())) names.push_back("merged");
+  if (may_merge(L().n(), a_.levels.lower, found_.longest()) && limit_merging()) names.push_back("merged");
   return names;
 }
 
@@ -300,7 +393,8 @@ template <class T, class I> struct StrategyChooser<T, I>::TrialVectors {
   }
 };
 
-/// Keeps the solvers of the fastest candidate. Skips a candidate that fails; throws only if all do.
+/// Keeps the solvers of the fastest candidate. Skips a candidate that fails, or takes too much memory; throws only if
+/// all fail.
 template <class T, class I> void StrategyChooser<T, I>::choose_by_trials()
 {
   TrialVectors vectors(L().n(), L().nnz(), U().nnz());
@@ -308,7 +402,9 @@ template <class T, class I> void StrategyChooser<T, I>::choose_by_trials()
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> best;
   Failure last;
   for (const std::string& name : trial_strategies()) try {
-      trials.push_back(time_strategy(name, vectors));
+      const std::optional<Trial> trial = time_strategy(name, vectors);
+      if (!trial) continue;
+      trials.push_back(*trial);
       if (best_trial(trials, a_.options.expected_applies) + 1 == trials.size()) std::swap(best, a_.solver);
     } catch (const Failure& failure) {
       last = failure;
@@ -316,6 +412,7 @@ template <class T, class I> void StrategyChooser<T, I>::choose_by_trials()
   if (trials.empty()) throw last;
   a_.solver = std::move(best);
   a_.choice = syncfree::choose_by_trials(trials, a_.options.expected_applies);
+  a_.choice.reason += limited_;
 }
 
 /// A whole solve, as the preconditioner makes it: with gather and scatter, or by a pair that does these, too.
@@ -331,8 +428,9 @@ void StrategyChooser<T, I>::solve_in_trial(PairSolver<T>* pair, const TrialVecto
   if (!natural) scatter(n, a_.column_order.data(), v.x.data(), v.y.data(), nullptr);
 }
 
+/// Returns nothing if the strategy exceeds the limit of memory.
 template <class T, class I>
-Trial StrategyChooser<T, I>::time_strategy(const std::string& name, const TrialVectors& v)
+std::optional<Trial> StrategyChooser<T, I>::time_strategy(const std::string& name, const TrialVectors& v)
 {
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point begin) {
@@ -349,6 +447,9 @@ Trial StrategyChooser<T, I>::time_strategy(const std::string& name, const TrialV
                                 v.inverse_pivot.data(), nullptr);
   update.queue();
   update.finish_update();
+  const std::string over = over_limit();
+  limited_ += over;
+  if (!over.empty()) return {};
   std::unique_ptr<PairSolver<T>> pair;
   const Orders<I> orders = {a_.row_order.data(), a_.column_order.data()};
   if (task_.factorizes) pair = make_pair_if_possible(*solver[lower], *solver[upper], orders);
@@ -367,21 +468,28 @@ Trial StrategyChooser<T, I>::time_strategy(const std::string& name, const TrialV
 template <class T, class I> void StrategyChooser<T, I>::choose_by_model()
 {
   a_.choice = {a_.options.strategy, "forced"};
+  limited_.clear();
   if (is_auto()) a_.choice = choose_strategy(features());
   L().form = U().form = a_.choice.form;
   if (asks_for("merged") && L().n() > 0) (void)foresee_merging();
   if (a_.choice.strategy != "merged") drop_merging();
+  a_.choice.reason += limited_;
 }
 
-/// Makes the solvers. Whether the form has a plan and memory is known only then; if not, `auto` chooses again: among
-/// the other forms, or `level_order` if memory is short.
+/// Makes the solvers. Whether the form has a plan and memory, and keeps to the limit of memory, is known only then; if
+/// not, `auto` chooses again: among the other forms, or `level_order` if memory is short.
 template <class T, class I> void StrategyChooser<T, I>::make_chosen()
 {
   for (std::string others;;) {
     try {
       make_solvers();
-      a_.choice.reason += others;
-      return;
+      const std::string over = over_limit();
+      if (over.empty()) {
+        a_.choice.reason += others;
+        return;
+      }
+      drop_chosen();
+      others += over;
     } catch (const Failure& failure) {
       others += rule_out(failure);
     }
@@ -396,11 +504,17 @@ template <class T, class I> std::string StrategyChooser<T, I>::rule_out(const Fa
   const Code code = failure.status.code;
   const bool has_others = is_auto() && name != "level_order";
   if (!has_others || (code != Code::no_plan && code != Code::out_of_memory)) throw;
-  a_.solver[lower].reset(), a_.solver[upper].reset();
   memory_is_short_ = code == Code::out_of_memory;
+  drop_chosen();
+  return "; " + name + (memory_is_short_ ? " has no memory" : " has no plan");
+}
+
+/// Gives up the solvers of the chosen form, which is not chosen again.
+template <class T, class I> void StrategyChooser<T, I>::drop_chosen()
+{
+  a_.solver[lower].reset(), a_.solver[upper].reset();
   failed_.push_back(a_.choice.form);
   confirm_tiles();
-  return "; " + name + (memory_is_short_ ? " has no memory" : " has no plan");
 }
 
 /// One thread for plans that the device makes: several would wait for each other inside CUDA.
@@ -441,7 +555,8 @@ template <class T, class I> void StrategyChooser<T, I>::make_solvers()
 template <class T, class I> void StrategyChooser<T, I>::make_factorization()
 {
   if (!task_.factorizes || a_.factorization) return;
-  auto made = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels, a_.options.single_storage);
+  auto made = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels, a_.options.single_storage,
+                                                          list_bytes_);
   made->take_rows(std::move(found_.kept_rows));
   const bool by_loop = a_.choice.strategy == "loop" && a_.made.kind == Kind::ilu && found_.were_split();
   if (by_loop) made->use(make_loop_factorization<T>(task_.A, a_.pattern));

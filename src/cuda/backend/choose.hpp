@@ -89,7 +89,7 @@ private:
   void choose_by_trials();
   std::vector<std::string> trial_strategies();
   struct TrialVectors;
-  Trial time_strategy(const std::string& name, const TrialVectors& v);
+  std::optional<Trial> time_strategy(const std::string& name, const TrialVectors& v);
   void solve_in_trial(PairSolver<T>* pair, const TrialVectors& v);
 
   void choose_by_model();
@@ -102,10 +102,16 @@ private:
   void begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* rows, std::optional<MergePlanner<I>>* planner);
   void drop_merging();
 
+  void find_memory_limit();
+  double bytes() const;
+  std::string over_limit() const;
+  bool limit_merging();
+
   void make_chosen();
   void make_factorization();
   void make_solvers();
   std::string rule_out(const Failure& failure);
+  void drop_chosen();
   int threads_of_plans();
   void find_bandwidths();
 
@@ -114,6 +120,9 @@ private:
   FactorTriangles<I>& found_;
   std::vector<PlanForm> failed_;  ///< forms that had no plan or no memory; they are not chosen again
   bool memory_is_short_ = false;
+  double base_bytes_ = 0;       ///< of what is neither a solver nor the plan of the factorization
+  double list_bytes_ = 0;       ///< that UpdateLists may take
+  std::string limited_;         ///< clauses for the view: what the memory limit prevented
   std::optional<bool> inodes_fit_;
   double wavefront_time_ = 0;  ///< estimate, microseconds; 0: does not apply
   TileChoice tile_;

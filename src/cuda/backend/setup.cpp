@@ -311,6 +311,7 @@ template <class I> MergeForecast PendingMergePlans<I>::forecast_lower()
   MergeForecast of_L, of_U;
   const bool known = lower->forecast(&of_L);
   (void)upper->forecast(&of_U);
+  of_L.short_of_memory = of_L.short_of_memory || of_U.short_of_memory;
   return known ? of_L : MergeForecast();
 }
 
@@ -375,6 +376,7 @@ template <class T, class I> void make_transposes(Analysis<T, I>* a)
   DeviceTriangle<I> lower_one(true, Ut.pattern_view(), Ut.source.data(), false);
   DeviceTriangle<I> upper_one(false, Lt.pattern_view(), Lt.source.data(), true);
   lower_one.captures = upper_one.captures = a->captures;
+  lower_one.most_merged = a->most_merged[upper], upper_one.most_merged = a->most_merged[lower];
   lower_one.block_size = upper_one.block_size = a->options.block_size;
   lower_one.transposed_blocks = upper_one.transposed_blocks = a->by_blocks;
   try {

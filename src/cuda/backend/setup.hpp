@@ -33,7 +33,8 @@ template <class I> struct PendingMergePlans {
 
   bool begun = false;
 
-  MergeForecast forecast_lower();  ///< of L; all zeros if the device gives up
+  /// Of L, but short of memory if U is, too; all zeros if the device gives up.
+  MergeForecast forecast_lower();
   void begin_plans();              ///< concurrently; only once
   void drop_plans();               ///< when the solvers have theirs
 };
@@ -57,6 +58,8 @@ template <class T, class I> struct Analysis {
   RowBlocks<I> blocks;  ///< of rows in their order, if a warp can solve each; else empty
   DeviceArray<T> work;       ///< a vector if orders or solvers require it
   DeviceArray<T> wide_work;  ///< a vector for each of several right-hand sides
+  double memory_limit = 0;   ///< bytes of factor and plan that the choice keeps to; infinity: none
+  std::array<std::int64_t, 2> most_merged = {};  ///< of L and U, if `merged` was looked at: DeviceTriangle::most_merged
   bool overlaps = launches_can_overlap();  ///< U's launch with L's
   bool interleaves = true;  ///< false: there was no memory for interleaved values between L and U
   Copies<T> copies;

@@ -208,7 +208,7 @@ template <class T> unsigned long long bits(T v)
 
 template <class T, class I>
 DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels,
-                                               bool single)
+                                               bool single, double most_list_bytes)
     : DeviceFactor<T, I>(pattern, 1, single), levels_(levels),
       slots_(pattern, granularity_of_L(pattern, levels.count), sizeof(T)), counter_(name), top_(1), outcome_(1),
       described_(2)
@@ -219,7 +219,7 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
   } else {
     try {
       entry_counter_.emplace(name);
-      lists_ = UpdateLists<I>(pattern, levels, sizeof(T));
+      lists_ = UpdateLists<I>(pattern, levels, sizeof(T), most_list_bytes);
     } catch (const Failure& failure) {
       if (failure.status.code != Code::out_of_memory) throw;  // factoring row by row needs less memory
     }

@@ -37,7 +37,9 @@ public:
   ///   pattern  must outlive this
   ///   levels   of L; must outlive this
   ///   single   values are rounded to single precision; values out of its range are failures
-  DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, bool single);
+  ///   most_list_bytes  of what lets long rows be factored entry by entry
+  DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, bool single,
+                      double most_list_bytes);
 
   /// Lets a solver of L compute the pivots, if it can and no other entries are updated: with c_ip = a_ip a_pi they are
   /// 1 / y_i, y_i = 1 / (a_ii - sum_p c_ip y_p). The solver must be for the same pattern, must outlive this object and

@@ -212,7 +212,7 @@ __global__ void find_terms(Factor<I> F, std::size_t positions, const I* index, c
 
 template <class I>
 UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels,
-                            std::size_t number_bytes)
+                            std::size_t number_bytes, double most_bytes)
 {
   constexpr unsigned long long much_work = 1 << 24, work_of_entry = 256;
   constexpr std::size_t enough_memory = 256 << 20;
@@ -241,8 +241,8 @@ UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceL
   launch(find_terms<I, false>, {blocks, threads_a_block}, F, positions, index.data(), row.data(), begin.data(), nullptr,
                                                     nullptr);
   const std::size_t terms = add_up_and_read(begin), factor = positions * (number_bytes + sizeof(I));
-  const std::size_t of_positions = positions * (2 * sizeof(I) + sizeof(std::size_t));
-  if (of_positions + terms * 2 * sizeof(I) > std::max(enough_memory, 4 * factor)) return;
+  const std::size_t all = positions * (2 * sizeof(I) + sizeof(std::size_t)) + terms * 2 * sizeof(I);
+  if (all > std::max(enough_memory, 4 * factor) || static_cast<double>(all) > most_bytes) return;
   lower_ = DeviceArray<I>(terms), upper_ = DeviceArray<I>(terms);
   launch(find_terms<I, true>, {blocks, threads_a_block}, F, positions, index.data(), row.data(), begin.data(),
          lower_.data(), upper_.data());

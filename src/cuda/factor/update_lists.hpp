@@ -33,8 +33,9 @@ public:
   UpdateLists() = default;
 
   /// Makes nothing if that would take too long, or if the lists would take more memory than four factors or 256 MB,
-  /// whichever is larger. Works on the null stream; throws Failure.
-  UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, std::size_t number_bytes);
+  /// whichever is larger, or more than `most_bytes`. Works on the null stream; throws Failure.
+  UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, std::size_t number_bytes,
+              double most_bytes);
 
   bool made() const { return !index_.empty(); }
   ListsView<I> lists_view() const

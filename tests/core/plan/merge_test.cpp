@@ -167,6 +167,38 @@ TEST(MergePlans, keep_to_the_limits_of_levels_and_fill)
   EXPECT_LT(limited.plan.groups, 500);
 }
 
+/// The last of them has no more than the triangle, so that nothing may be merged.
+TEST(MergePlans, keep_to_the_entries_for_which_there_is_memory)
+{
+  const auto T = chain(1000);
+  MergeRule rule;
+  rule.most_levels = 1000, rule.run_levels = 1000;
+  rule.most_fill = 100;
+  const Merged all(T, true, rule);
+  rule.free_entries = 1 << 30;
+  std::size_t before = all.plan.column_entries();
+  for (const std::int64_t most : {20000, 10000, 5000, 1999}) {
+    rule.most_entries = most;
+    const Merged limited(T, true, rule);
+    EXPECT_LE(limited.plan.column_entries(), static_cast<std::size_t>(most));
+    EXPECT_LT(limited.plan.column_entries(), before);
+    EXPECT_GT(limited.plan.groups, all.plan.groups);
+    before = limited.plan.column_entries();
+    MergeForecast forecast;
+    ASSERT_TRUE(forecast_merge<I>(T.view(), limited.levels, rule, &forecast).ok());
+    EXPECT_EQ(forecast.groups, limited.plan.groups);
+    EXPECT_TRUE(forecast.short_of_memory);
+  }
+  EXPECT_EQ(before, 999u + 1000u);
+  MergeForecast forecast;
+  rule.most_entries = static_cast<std::int64_t>(all.plan.column_entries());
+  ASSERT_TRUE(forecast_merge<I>(T.view(), all.levels, rule, &forecast).ok());
+  EXPECT_FALSE(forecast.short_of_memory);
+  rule.most_fill = 3, rule.free_entries = 0;
+  ASSERT_TRUE(forecast_merge<I>(T.view(), all.levels, rule, &forecast).ok());
+  EXPECT_FALSE(forecast.short_of_memory) << "less fill is wanted than there is memory for";
+}
+
 TEST(MergePlans, are_made_in_more_and_shorter_runs_where_levels_are_few)
 {
   struct Case {

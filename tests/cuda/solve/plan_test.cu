@@ -161,13 +161,14 @@ TYPED_TEST(Plans, plan_tiles_with_ghosts_as_the_host_does)
 /// Makes rules that each end groups for a different reason.
 std::vector<MergeRule> merge_rules()
 {
-  std::vector<MergeRule> rules(7);
+  std::vector<MergeRule> rules(8);
   rules[1].most_levels = 1;
   rules[2].hop = 0;
   rules[3].most_levels = 10, rules[3].most_fill = 100, rules[3].run_levels = 1000;
   rules[4].most_fill = 1.5;
   rules[5].entry = 2e-3, rules[5].run_levels = 32, rules[5].wanted_runs = 5;
   rules[6].entry = 1e-7, rules[6].most_fill = 50;
+  rules[7].most_entries = 40000, rules[7].entries_of_substitution = 0.75;
   return rules;
 }
 
@@ -204,6 +205,7 @@ void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bool lower, const Mer
   EXPECT_EQ(foreseen.groups, expected.groups);
   EXPECT_EQ(foreseen.entries, expected.entries);
   EXPECT_EQ(foreseen.longest, expected.longest);
+  EXPECT_EQ(foreseen.short_of_memory, expected.short_of_memory);
 }
 
 TYPED_TEST(Plans, merge_levels_as_the_host_does)

@@ -237,7 +237,9 @@ private:
     report_.counts.longest = max(report_.counts.longest, static_cast<std::int64_t>(levels_));
     const std::int64_t rows = rows_before(step_.level + 1);
     report_.span = max(report_.span, rows + static_cast<std::int64_t>(numbers - step_.base));
-    inside_ += (rows - rows_before(step_.level)) * step_.shape.inside;
+    const std::int64_t of_level = rows - rows_before(step_.level);
+    report_.counts.substitutions += of_level * count_substitutions(levels_ - 1);
+    inside_ += of_level * step_.shape.inside;
     report_.words = words_before_ + inside_ + rows * step_.shape.outside;
     step_.words_before = words_before_;
   }

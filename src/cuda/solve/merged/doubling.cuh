@@ -2,7 +2,7 @@
 
 /// The order in which the rows of a group are substituted into each other: in step s a group is blocks of 2^s levels,
 /// in pairs, and the rows of a second block substitute what they read of the first. Which rows those are, and what they
-/// read, depends on the plan only, so it is listed once and not searched in each refresh.
+/// read, depends on the plan only, so it is listed once and not searched in each refresh. MergeRule counts the lists.
 
 #include <array>
 #include <cstdint>

@@ -132,7 +132,7 @@ public:
   MergeForecast make_forecast() const
   {
     const auto levels = static_cast<double>(triangle_.level_begin.size() - 1);
-    return forecast_of(runs_, found_.counts, levels, triangle_.plain_entries());
+    return forecast_of(runs_, found_, levels, triangle_.plain_entries());
   }
 
   /// Queues the work that finish_plan() waits for, when groups have been chosen.
@@ -378,6 +378,7 @@ public:
     make_groups(sampled_ ? std::move(sample) : all_runs());
     groups_->begin_search();
   }
+  void limit_entries(std::int64_t most) { rule_.most_entries = most; }
   MergeForecast forecast()
   {
     examine_levels();
@@ -480,6 +481,8 @@ try {
   if (is_worth_a_look(triangle) && !is_too_large(triangle.T)) work_->begin_search();
 } catch (const GaveUp&) {
 }
+
+template <class I> void MergePlanner<I>::limit_entries(std::int64_t most) { work_->limit_entries(most); }
 
 template <class I>
 bool MergePlanner<I>::forecast(MergeForecast* out)

@@ -50,6 +50,8 @@ public:
 
   /// Queues the first work that forecast() waits for.
   void begin_search();
+  /// Sets MergeRule::most_entries, before forecast() or any part of the plan.
+  void limit_entries(std::int64_t most);
   /// Returns false, as finish_plan() does, if the device gives up, because the plan takes more memory than it is worth.
   ///   out  all zeros if merging is not worth examining
   bool forecast(MergeForecast* out);

@@ -65,7 +65,8 @@ public:
   /// Makes the values.
   ///   size    work space, one value for each row
   ///   growth  [out] as the bits of a double
-  void make_numbers(const StoredView<V, I>& A, real_t<T>* size, unsigned long long* growth, cudaStream_t stream) const
+  void make_numbers(const SourceRows<T, V, I>& A, real_t<T>* size, unsigned long long* growth,
+                    cudaStream_t stream) const
   {
     const unsigned warps = blocks_for(rows() * 32, 128);
     launch(begin_rows<T, V, I>, {warps, 128, 0, stream}, A, merged_view(), size);
@@ -159,9 +160,10 @@ inline int choose_lanes_of_merged(const Granularity& g)
 template <class T, class V, class I> class MergedSolver : public DeviceSolver<T, I> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
-      : rule_(rule_of<V, I>(options)), level_begin_(triangle.level_begins()),
+      : rule_(rule_of<V, I>(options, triangle.most_merged)), level_begin_(triangle.level_begins()),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()), longest_(triangle.longest()),
-        triangle_(triangle), memory_(triangle.n()), columns_(triangle.n(), name()), work_(triangle.n()),
+        unit_(triangle.unit), row_(triangle.rows_in_level_order()), rows_(level_ordered_rows(triangle, row_.data())),
+        memory_(triangle.n()), columns_(triangle.n(), name()), work_(triangle.n()),
         counter_(name()), reports_(2), pending_plan_(triangle.pending_plan), captures_(triangle.captures)
   {
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
@@ -187,15 +189,17 @@ public:
   /// The first update ends the pending plan.
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
-    if (part != UpdatePart::rest) queue_values(value, inverse_diagonal, stream);
+    value_ = value, inverse_diagonal_ = unit_ ? nullptr : inverse_diagonal;
+    if (part != UpdatePart::rest) queue_values(stream);
     if (part != UpdatePart::queued) check_values(stream);
   }
 
   PlanSummary summarize_plan() const override
   {
-    const std::size_t bytes = triangle_.triangle_plan_bytes() + merged_.merged_plan_bytes() + memory_.mailbox_bytes() +
+    const std::size_t of_rows = row_.bytes() + rows_.begin.bytes() + rows_.column.bytes() + rows_.source.bytes();
+    const std::size_t bytes = of_rows + merged_.merged_plan_bytes() + memory_.mailbox_bytes() +
                               columns_.launch_bytes() + work_.bytes() + test_.bytes();
-    return {text(), bytes, triangle_.triangle_value_bytes() + merged_.merged_value_bytes(), PlanForm::groups};
+    return {text(), bytes, merged_.merged_value_bytes(), PlanForm::groups};
   }
 
   /// In natural order only.
@@ -207,7 +211,7 @@ public:
     return std::make_unique<MergedPair<T, V, I, MergedSolver>>(*L, *this);
   }
 
-  MergedTriangle<V, I> merged_triangle() const { return {rest(), merged_.rhs(), triangle_.n()}; }
+  MergedTriangle<V, I> merged_triangle() const { return {rest(), merged_.rhs(), n()}; }
   int lanes() const { return lanes_; }
   const LevelOrderBlocks& blocks() const { return blocks_; }
   static const char* name() { return "merged"; }
@@ -215,11 +219,10 @@ public:
 private:
   /// Polling for all operands of a long row takes longer than reading them, and polling slows other rows if levels are
   /// wide.
-  bool gains_by_pair() const { return longest_ <= 512 && triangle_.n() <= 200000; }
+  bool gains_by_pair() const { return longest_ <= 512 && n() <= 200000; }
 
-  void queue_values(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  void queue_values(cudaStream_t stream)
   {
-    triangle_.update_triangle(value, inverse_diagonal, stream);
     failure_.reset();
     if (pending_plan_) end_pending_plan();
     if (planned_) make_numbers(stream);
@@ -258,9 +261,8 @@ private:
 
   void plan_groups()
   {
-    const StoredView<V, I> A = triangle_.stored_view();
-    const auto entries = static_cast<I>(entries_ - static_cast<std::size_t>(A.n));
-    MergePlanner<I> merging({A.n, entries, A.begin, A.column}, nullptr, level_begin_, rule_);
+    const auto entries = static_cast<I>(rows_.column.size());
+    MergePlanner<I> merging({n(), entries, rows_.begin.data(), rows_.column.data()}, nullptr, level_begin_, rule_);
     plan_groups(&merging);
   }
 
@@ -288,11 +290,11 @@ private:
       return plan_groups();
     }
     if (!uncounted_) give_up(std::move(before));
-    merged_.find_rows(triangle_.stored_view().row, own.get());
-    const auto n = static_cast<double>(triangle_.n());
+    merged_.find_rows(row_.data(), own.get());
+    const auto rows = static_cast<double>(n());
     Granularity g;
-    g.rows_a_level = n / static_cast<double>(merged_.groups());
-    g.entries_a_row = merged_.merged_entries() / n;
+    g.rows_a_level = rows / static_cast<double>(merged_.groups());
+    g.entries_a_row = merged_.merged_entries() / rows;
     g.longest = longest_;
     lanes_ = choose_lanes_of_merged(g);
     blocks_ = choose_blocks(g, lanes_, enough_groups(g, lanes_));
@@ -330,8 +332,8 @@ private:
   {
     SYNCFREE_CUDA(MemoryPool::wait_for_device());
     memory_ = typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory(0);  // first: there may be no room for two
-    memory_ = typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory(triangle_.n());
-    columns_ = ValueLaunches<T>(triangle_.n(), name());
+    memory_ = typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory(n());
+    columns_ = ValueLaunches<T>(n(), name());
     counter_.restart();
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
@@ -339,17 +341,16 @@ private:
   /// Makes the plan on the host. The stored triangle is its own pattern, with rows in the order of their levels.
   DeviceMergePlan<I> plan_on_host() const
   {
-    const StoredView<V, I> A = triangle_.stored_view();
-    std::vector<I> begin(static_cast<std::size_t>(A.n) + 1), column(entries_ - static_cast<std::size_t>(A.n));
-    copy_to_host(begin.data(), A.begin, begin.size());
-    copy_to_host(column.data(), A.column, column.size());
+    std::vector<I> begin(rows_.begin.size()), column(rows_.column.size());
+    copy_to_host(begin.data(), rows_.begin.data(), begin.size());
+    copy_to_host(column.data(), rows_.column.data(), column.size());
     LevelSets<I> levels;
     levels.count = static_cast<I>(level_begin_.size() - 1);
     levels.level_begin = level_begin_;
-    levels.row.resize(A.n);
+    levels.row.resize(static_cast<std::size_t>(n()));
     std::iota(levels.row.begin(), levels.row.end(), I(0));
     MergePlan<I> made;
-    const Status status = make_merge_plan<I>({A.n, begin.data(), column.data()}, levels, rule_, &made);
+    const Status status = make_merge_plan<I>({n(), begin.data(), column.data()}, levels, rule_, &made);
     if (!status.ok()) throw Failure{status};
     return upload_merge_plan(made, level_begin_);
   }
@@ -358,7 +359,7 @@ private:
   {
     reports_.fill(0, stream);
     /* the work space is free while values are made */
-    merged_.make_numbers(triangle_.stored_view(), reinterpret_cast<real_t<T>*>(work_.data()), reports_.data(), stream);
+    merged_.make_numbers(source_rows(), reinterpret_cast<real_t<T>*>(work_.data()), reports_.data(), stream);
     error_ = -1;
   }
 
@@ -375,11 +376,11 @@ private:
   {
     if (growth_ <= harmless_growth<real_t<V>>) return true;
     if (!std::isfinite(growth_)) return false;
-    if (test_.empty()) test_ = DeviceArray<T>(triangle_.n());
-    const unsigned blocks = blocks_for(triangle_.n(), 128);
-    launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, triangle_.stored_view(), as_device(work_.data()));
+    if (test_.empty()) test_ = DeviceArray<T>(n());
+    const unsigned blocks = blocks_for(n(), 128);
+    launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, source_rows(), as_device(work_.data()));
     launch_merged(work_.data(), test_.data(), {}, stream);
-    launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, triangle_.stored_view(), as_device(work_.data()),
+    launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, source_rows(), as_device(work_.data()),
                                                                 as_device(test_.data()), reports_.data() + 1);
     error_ = report(1, stream);
     return error_ <= most_error<real_t<V>>;
@@ -395,7 +396,7 @@ private:
   {
     if (b == x) b = copy(b, stream), mode.overlaps = false;
     with_lanes(lanes_, [&](auto lanes) {
-      const unsigned blocks = blocks_for(static_cast<std::size_t>(triangle_.n()) * lanes, blocks_.threads);
+      const unsigned blocks = blocks_for(static_cast<std::size_t>(n()) * lanes, blocks_.threads);
       launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, mode.overlaps}, rest(),
              merged_.rhs(), memory_.mailbox_view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
              Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
@@ -412,13 +413,22 @@ private:
   {
     return solve_in_level_order<DeviceScalar<T>, V, I, DoubleBufferedMailbox, lanes, MergedRhs<V, I>, false>;
   }
-  StoredView<V, I> rest() const { return merged_.rest(triangle_.n(), triangle_.stored_view().row); }
+  I n() const { return static_cast<I>(row_.size()); }
+  StoredView<V, I> rest() const { return merged_.rest(n(), row_.data()); }
+  SourceRows<T, V, I> source_rows() const
+  {
+    return {n(),           rows_.begin.data(),  rows_.column.data(), row_.data(), rows_.source.data(),
+            as_device(value_), inverse_diagonal_ ? as_device(inverse_diagonal_) : nullptr};
+  }
 
   MergeRule rule_;
   std::vector<I> level_begin_;  ///< of the levels that were merged
   std::size_t entries_;  ///< of the triangle with its diagonal
   std::int64_t longest_;  ///< entries of its longest row
-  StoredTriangle<T, V, I> triangle_;
+  bool unit_;
+  DeviceArray<I> row_;     ///< in the order of levels
+  PermutedRows<I> rows_;   ///< in that order
+  const T *value_ = nullptr, *inverse_diagonal_ = nullptr;  ///< of the factor, during an update
   MergedRows<T, V, I> merged_;
   typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory_;
   ValueLaunches<T> columns_;

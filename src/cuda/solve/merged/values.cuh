@@ -22,6 +22,23 @@
 
 namespace syncfree::cuda {
 
+/// The rows of a triangle in the order of their levels, with columns as positions in that order. Values are read where
+/// the factor has them, and rounded to V.
+///   source            by entry: index of its value
+///   inverse_diagonal  by row, as `value` of the factor; nullptr: 1
+template <class T, class V, class I> struct SourceRows {
+  using N = DeviceScalar<T>;
+  I n;
+  const I *begin, *column, *row, *source;
+  const N *value, *inverse_diagonal;
+
+  __device__ N value_of(I entry) const { return N(DeviceScalar<V>(value[source[entry]])); }
+  __device__ N inverse_diagonal_of(I position) const
+  {
+    return inverse_diagonal ? N(DeviceScalar<V>(inverse_diagonal[row[position]])) : N(1);
+  }
+};
+
 /// A plan (cuda/solve/merged/plan.hpp) of n rows and its values. `p_position`: P's columns as positions in the order of
 /// levels; `p_row`: the same as rows of the triangle.
 ///   r_local  nullptr if the plan has none
@@ -216,7 +233,7 @@ private:
 
 /// Copies the rows of the triangle with their diagonal divided out, and sets size[position] = s; one warp per row.
 template <class T, class V, class I>
-__global__ void begin_rows(StoredView<V, I> A, MergedView<V, I> M, real_t<T>* size)
+__global__ void begin_rows(SourceRows<T, V, I> A, MergedView<V, I> M, real_t<T>* size)
 {
   using N = DeviceScalar<T>;
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
@@ -224,15 +241,16 @@ __global__ void begin_rows(StoredView<V, I> A, MergedView<V, I> M, real_t<T>* si
   const I position = static_cast<I>(at), lane = static_cast<I>(threadIdx.x % 32);
   const I group_first = M.group_begin[M.group[position]];
   const auto own = MergedRow<I>::row_at(M, position);
-  const N scale = A.inverse_diagonal ? N(A.inverse_diagonal[position]) : N(1);
+  const N scale = A.inverse_diagonal_of(position);
   for (I k = own.p + lane; k < own.p_end; k += 32) M.p[k] = DeviceScalar<V>(k + 1 == own.p_end ? scale : N(0));
   for (I k = own.r + lane; k < own.r_end; k += 32) M.r[k] = DeviceScalar<V>(0);
   __syncwarp();
   double sum = 0;
   for (I k = A.begin[position] + lane; k < A.begin[position + 1]; k += 32) {
     const I other = A.column[k];
-    sum += abs_value(A.value[k]);
-    const DeviceScalar<V> v(product(N(A.value[k]), scale));
+    const N value = A.value_of(k);
+    sum += abs_value(value);
+    const DeviceScalar<V> v(product(value, scale));
     if (other >= group_first) M.p[find_position(M.p_position, own.p, own.p_end, other)] = v;
     else M.r[find_position(M.r_position, own.r, own.r_end, other)] = v;
   }
@@ -339,13 +357,14 @@ template <class N> struct RowProduct {
   N sum;
   double size;
 
-  template <class V, class I, class Vector> __device__ RowProduct(const StoredView<V, I>& A, I position, Vector x)
+  template <class Rows, class I, class Vector> __device__ RowProduct(const Rows& A, I position, Vector x)
   {
-    const N own = A.inverse_diagonal ? x(A.row[position]) / N(A.inverse_diagonal[position]) : x(A.row[position]);
+    const N diagonal = A.inverse_diagonal_of(position), of_row = x(A.row[position]);
+    const N own = A.inverse_diagonal ? of_row / diagonal : of_row;
     sum = own;
     size = abs_value(own);
     for (I k = A.begin[position]; k < A.begin[position + 1]; ++k) {
-      const N term = product(N(A.value[k]), x(A.row[A.column[k]]));
+      const N term = product(A.value_of(k), x(A.row[A.column[k]]));
       sum += term;
       size += abs_value(term);
     }
@@ -353,7 +372,7 @@ template <class N> struct RowProduct {
 };
 
 /// Computes b = T x for an x of ordinary_number()s; one thread per row.
-template <class T, class V, class I> __global__ void make_test_side(StoredView<V, I> A, DeviceScalar<T>* b)
+template <class T, class V, class I> __global__ void make_test_side(SourceRows<T, V, I> A, DeviceScalar<T>* b)
 {
   using N = DeviceScalar<T>;
   using R = decltype(real_of(N(0)));
@@ -372,7 +391,7 @@ template <class I> __global__ void name_rows(std::size_t count, const I* row, co
 
 /// *error = max_i |b - T x|_i / (|T| |x| + |b|)_i as the bits of a double; one thread per row.
 template <class T, class V, class I>
-__global__ void measure_backward_error(StoredView<V, I> A, const DeviceScalar<T>* b, const DeviceScalar<T>* x,
+__global__ void measure_backward_error(SourceRows<T, V, I> A, const DeviceScalar<T>* b, const DeviceScalar<T>* x,
                                        unsigned long long* error)
 {
   using N = DeviceScalar<T>;
