@@ -198,10 +198,10 @@ void replace(Walk* w, Random* random)
   w->call("MatHeaderReplace(A, &B)", MatHeaderReplace(w->A, B.out()));
 }
 
-/* A factored matrix of PETSc's types cannot change its size, nor can one that is kept. */
+/* A factored matrix of PETSc's types cannot change its size, nor can one that is kept, or one that stands for another. */
 void replace_by_another_size(Walk* w, Random* random)
 {
-  if (w->kind.package || w->holds()) return;
+  if (w->kind.package || w->holds() || (w->kind.baij && w->kind.device_matrix)) return;
   MatOwner B = w->make(random_triples(w->random_size(random), random, false), "B");
   w->call("MatHeaderReplace(A, &B)", MatHeaderReplace(w->A, B.out()));
 }
@@ -239,18 +239,16 @@ void shift(Walk* w, Random* random)
 /* The program writes into the arrays of the matrix: good numbers, or one that is none, or a zero on a diagonal. */
 void write_arrays(Walk* w, Random* random)
 {
-  PetscScalar* value;
-  const PetscInt n = rows(w->A), spoiled = chance(random, 4) ? random->integer(std::max((PetscInt)1, n)) : -1;
+  const PetscInt n = rows(w->A), size = w->kind.baij ? w->kind.block_size : 1,
+                 spoiled = chance(random, 4) ? random->integer(std::max((PetscInt)1, n)) : -1;
   const PetscReal bad[] = {std::numeric_limits<PetscReal>::quiet_NaN(), std::numeric_limits<PetscReal>::infinity(),
                            0.0};
   Numbers values;
-  for (PetscInt i = 0; i < n; ++i)
-    for (PetscInt j : columns_of(w->A, i))
-      values.push_back(i != j ? weak(random) : i == spoiled ? PetscScalar(bad[random->integer(3)]) : strong(random));
-  w->list("PetscCall(write_array(A, " + text((PetscInt)values.size()) + ", " + text(values) + "));");
-  ok(MatSeqAIJGetArray(w->A, &value));
-  std::copy(values.begin(), values.end(), value);
-  ok(MatSeqAIJRestoreArray(w->A, &value));
+  for (PetscInt first = 0; first < n; first += size)
+    for (PetscInt j : columns_of(w->A, first))
+      for (PetscInt i = first; i < first + size; ++i) /* blocks are stored by columns */
+        values.push_back(i != j ? weak(random) : i == spoiled ? PetscScalar(bad[random->integer(3)]) : strong(random));
+  w->write_array(values);
 }
 
 void preallocate_by_coordinates(Walk* w, Random* random)
@@ -267,7 +265,11 @@ void preallocate_by_coordinates(Walk* w, Random* random)
 void preallocate(Walk* w, Random* random)
 {
   const Triples A = random_triples(rows(w->A), random, true);
-  w->call("MatSeqAIJSetPreallocation(A, 2, NULL)", MatSeqAIJSetPreallocation(w->A, 2, nullptr));
+  const PetscInt size = w->kind.block_size;
+  if (w->kind.baij)
+    w->call("MatSeqBAIJSetPreallocation(A, " + text(size) + ", 2, NULL)",
+            MatSeqBAIJSetPreallocation(w->A, size, 2, nullptr));
+  else w->call("MatSeqAIJSetPreallocation(A, 2, NULL)", MatSeqAIJSetPreallocation(w->A, 2, nullptr));
   allow_entries(w);
   for (std::size_t k = 0; k < A.row.size(); ++k) set(w, A.row[k], A.column[k], A.value[k], ADD_VALUES);
   assemble(w);
@@ -296,7 +298,7 @@ void last_operator(Walk* w, Random*)
   w->give(std::exchange(w->other, MatOwner()), true);
 }
 
-void same_operator(Walk* w, Random*) { w->call("PCSetOperators(pc, A, A)", PCSetOperators(w->pc, w->A, w->A)); }
+void same_operator(Walk* w, Random*) { w->set_operators(); }
 
 void reset(Walk* w, Random*) { w->reset(); }
 
@@ -304,8 +306,12 @@ void reuse(Walk* w, Random* random) { w->reuse(chance(random, 2)); }
 
 /* ---- options ---- */
 
-std::string random_strategy(Random* random)
+/* Returns the name of a strategy, of one that has a form for dense blocks if `of_blocks`. */
+std::string random_strategy(const SequenceCase& kind, Random* random, bool of_blocks)
 {
+  const char* const on_device[] = {"auto", "level_order", "tiled"};
+  const char* const on_host[] = {"auto", "serial", "blocks"};
+  if (of_blocks) return (kind.device_matrix ? on_device : on_host)[random->integer(3)];
   std::vector<std::string> names = strategies();
   names.erase(std::remove(names.begin(), names.end(), "kokkos"), names.end());
   names.push_back("auto");
@@ -324,7 +330,7 @@ void change_one(const SequenceCase& kind, Requested* r, Random* random)
   switch (random->integer(kind.sweeps() ? 7 : 9)) {
     case 0:
     case 1:
-      r->strategy = random_strategy(random);
+      r->strategy = random_strategy(kind, random, kind.baij && !chance(random, 4));
       break;
     case 2:
       r->threads = chance(random, 6) ? 2 : 1;
@@ -387,7 +393,7 @@ Requested random_request(const SequenceCase& kind, Random* random)
 {
   const char* const orders[] = {MATORDERINGRCM, MATORDERINGND, MATORDERINGSYNCFREEMULTICOLOR, MATORDERINGSYNCFREECYCLIC, MATORDERINGSYNCFREEABMC};
   Requested r;
-  r.strategy = random_strategy(random);
+  r.strategy = random_strategy(kind, random, kind.block_size > 1 && !chance(random, 3));
   if (!kind.package && chance(random, 3)) r.ordering = orders[random->integer(5)];
   r.threads = chance(random, 12) ? 2 : 1;
   r.levels = chance(random, 2) ? random->integer(3) : 0;
@@ -403,8 +409,7 @@ Requested random_request(const SequenceCase& kind, Random* random)
   r.small_parts = chance(random, 2);
   r.shift = random_shift(kind, random);
   if (kind.block_size > 1) {
-    const char* const of_blocks[] = {"auto", "serial", "blocks"};
-    if (!chance(random, 3)) r.strategy = of_blocks[random->integer(3)], r.shift = MAT_SHIFT_NONE;
+    if (!chance(random, 3)) r.shift = MAT_SHIFT_NONE;
     r.block_size = chance(random, 6) ? 1 : chance(random, 3) ? kind.block_size : PETSC_DECIDE;
   }
   return r;
@@ -430,9 +435,9 @@ const std::vector<OperationKind>& operations()
       {"MatDiagonalScale", 2, scale_rows_and_columns},
       {"MatShift", 4, shift},
       {"MatSetOption, inodes", 4, use_inodes},
-      {"MatSeqAIJGetArray", 6, write_arrays},
+      {"array of values", 6, write_arrays},
       {"MatSetPreallocationCOO", 3, preallocate_by_coordinates},
-      {"MatSeqAIJSetPreallocation", 3, preallocate},
+      {"preallocation", 3, preallocate},
       {"MatDuplicate, PCSetOperators", 5, copy_as_operator},
       {"PCSetOperators, another", 6, another_operator},
       {"PCSetOperators, the last", 4, last_operator},

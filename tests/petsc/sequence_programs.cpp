@@ -140,14 +140,25 @@ static const char beginning[] = R"(/* cc -I plugin program.c -lsyncfree_ilu -lpe
 
 static PetscErrorCode make(PetscInt n, PetscInt count, PetscInt *row, PetscInt *column, PetscScalar *value, Mat *A)
 {
-  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 4, NULL, A));
-  if (n % BLOCK_SIZE == 0) PetscCall(MatSetBlockSize(*A, BLOCK_SIZE));
+  if (BAIJ) PetscCall(MatCreateSeqBAIJ(PETSC_COMM_SELF, BLOCK_SIZE, n, n, 4, NULL, A));
+  else PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 4, NULL, A));
+  if (!BAIJ && n % BLOCK_SIZE == 0) PetscCall(MatSetBlockSize(*A, BLOCK_SIZE));
   PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   for (PetscInt k = 0; k < count; k++) PetscCall(MatSetValue(*A, row[k], column[k], value[k], ADD_VALUES));
   PetscCall(MatAssemblyBegin(*A, FINAL));
   PetscCall(MatAssemblyEnd(*A, FINAL));
-  if (ON_DEVICE) PetscCall(MatConvert(*A, "seqaijcusparse", MAT_INPLACE_MATRIX, A));
+  if (ON_DEVICE && !BAIJ) PetscCall(MatConvert(*A, "seqaijcusparse", MAT_INPLACE_MATRIX, A));
   return 0;
+}
+
+static PetscErrorCode set_operators(PC pc, Mat P)
+{
+  Mat A;
+  if (!ON_DEVICE || !BAIJ) return PCSetOperators(pc, P, P);
+  PetscCall(MatConvert(P, "seqaij", MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatConvert(A, "seqaijcusparse", MAT_INPLACE_MATRIX, &A));
+  PetscCall(PCSetOperators(pc, A, P));
+  return MatDestroy(&A);
 }
 
 static PetscErrorCode keep(Mat A, Mat *copy)
@@ -167,9 +178,12 @@ static PetscErrorCode hold(Mat F, Mat *held)
 static PetscErrorCode write_array(Mat A, PetscInt count, PetscScalar *values)
 {
   PetscScalar *array;
-  PetscCall(MatSeqAIJGetArray(A, &array));
+  PetscCall(BAIJ ? MatSeqBAIJGetArray(A, &array) : MatSeqAIJGetArray(A, &array));
   for (PetscInt k = 0; k < count; k++) array[k] = values[k];
-  return MatSeqAIJRestoreArray(A, &array);
+  if (!BAIJ) return MatSeqAIJRestoreArray(A, &array);
+  PetscCall(MatSeqBAIJRestoreArray(A, &array));
+  PetscCall(MatAssemblyBegin(A, FINAL));
+  return MatAssemblyEnd(A, FINAL);
 }
 
 static PetscErrorCode scale_by(Mat A, PetscScalar d)
@@ -267,13 +281,13 @@ static PetscErrorCode compare(const char name[], PetscErrorCode (*use)(PC, Vec, 
   PetscCall(VecAssemblyBegin(b));
   PetscCall(VecAssemblyEnd(b));
   PetscCall(PCCreate(PETSC_COMM_SELF, &fresh));
-  PetscCall(PCSetOperators(fresh, O ? O : K, O ? O : K));
+  PetscCall(set_operators(fresh, O ? O : K));
   PetscCall(PCSetType(fresh, type));
   PetscCall(PCSetErrorIfFailure(fresh, errors));
   PetscCall(set_options(fresh, options));
   PetscCall(PetscPushErrorHandler(PetscIgnoreErrorHandler, NULL));
   if (O) (void)PCSetUp(fresh);
-  if (O) (void)PCSetOperators(fresh, K, K);
+  if (O) (void)set_operators(fresh, K);
   code[0] = use(fresh, b, y);
   code[1] = use(pc, b, x);
   PetscCall(PetscPopErrorHandler());
@@ -316,7 +330,8 @@ static std::string program_of(const SequenceCase& kind, const Sequence& sequence
   first.replace(first.find("%s"), 2,
                 "SYNCFREE_SEED=" + std::to_string(sequence.seed) + " SYNCFREE_SEQUENCES=1, " + kind.name);
   const std::string where = std::string("#define ON_DEVICE ") + (kind.device_matrix ? "1\n" : "0\n") +
-                            "#define BLOCK_SIZE " + text(kind.block_size) + "\n" +
+                            "#define BLOCK_SIZE " + text(kind.block_size) + "\n#define BAIJ " +
+                            (kind.baij ? "1\n" : "0\n") +
                             "#define MATRIX_OPTIONS \"" + (kind.sweeps() ? "" : "-mat_no_inode") + "\"\n";
   first.insert(first.find("#define FINAL"), where);
   return first + applying + comparing + calls + end;

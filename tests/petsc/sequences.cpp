@@ -111,6 +111,7 @@ void Walk::fail(const std::string& text)
 PetscInt Walk::random_size(Random* random) const
 {
   const PetscInt size = random->integer(40) == 0 ? 0 : 1 + random->integer(most_rows_), rest = size % kind.block_size;
+  if (kind.baij) return rest == 0 ? size : size - rest + kind.block_size;
   return random->integer(8) == 0 ? size : size - rest;
 }
 
@@ -125,21 +126,31 @@ static Triples fill_blocks(Triples A, PetscInt block_size)
   return A;
 }
 
+PetscErrorCode set_operators(const SequenceCase& kind, PC pc, Mat P)
+{
+  if (!kind.baij || !kind.device_matrix) return PCSetOperators(pc, P, P);
+  MatOwner A;
+  ok(MatConvert(P, MATSEQAIJ, MAT_INITIAL_MATRIX, A.out()));
+  ok(MatConvert(A, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, A.out()));
+  return PCSetOperators(pc, A, P);
+}
+
 MatOwner Walk::make(const Triples& some, const char* variable)
 {
   MatOwner B;
-  const bool of_blocks = kind.block_size > 1 && some.n % kind.block_size == 0;
+  const bool of_blocks = !kind.baij && kind.block_size > 1 && some.n % kind.block_size == 0;
   const Triples entries = of_blocks && some.row.size() % 5 != 0 ? fill_blocks(some, kind.block_size) : some;
   list("PetscCall(make(" + text(entries.n) + ", " + text((PetscInt)entries.row.size()) + ", " + text(entries.row) +
        ", " + text(entries.column) + ", " + text(entries.value) + ", &" + variable + "));");
-  ok(MatCreateSeqAIJ(PETSC_COMM_SELF, entries.n, entries.n, 4, nullptr, B.out()));
+  ok(kind.baij ? MatCreateSeqBAIJ(PETSC_COMM_SELF, kind.block_size, entries.n, entries.n, 4, nullptr, B.out())
+               : MatCreateSeqAIJ(PETSC_COMM_SELF, entries.n, entries.n, 4, nullptr, B.out()));
   if (of_blocks) ok(MatSetBlockSize(B, kind.block_size));
   ok(MatSetOption(B, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   for (std::size_t k = 0; k < entries.row.size(); ++k)
     ok(MatSetValue(B, entries.row[k], entries.column[k], entries.value[k], ADD_VALUES));
   ok(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
   ok(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-  if (kind.device_matrix) ok(MatConvert(B, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, B.out()));
+  if (kind.device_matrix && !kind.baij) ok(MatConvert(B, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, B.out()));
   return B;
 }
 
@@ -149,7 +160,7 @@ void Walk::start(const Sequence& sequence)
   most_rows_ = sequence.most_rows;
   A = make(random_triples(random_size(&random), &random, true), "A");
   call("PCCreate(PETSC_COMM_SELF, &pc)", PCCreate(PETSC_COMM_SELF, pc.out()));
-  call("PCSetOperators(pc, A, A)", PCSetOperators(pc, A, A));
+  set_operators();
   call("PCSetType(pc, " + quoted(kind.type) + ")", PCSetType(pc, kind.type));
   if (!sequence.plain) requested = random_request(kind, &random);
   else if (kind.icc()) requested.shift = MAT_SHIFT_POSITIVE_DEFINITE;
@@ -185,17 +196,19 @@ void Walk::give(MatOwner B, bool keep)
     call("PCReset(pc)", PCReset(pc));
     set_up_ = false;
   }
-  call("PCSetOperators(pc, B, B)", PCSetOperators(pc, B, B));
+  call("set_operators(pc, B)", ::set_operators(kind, pc, B));
   list(keep ? "T = other; other = A; A = B; B = NULL; PetscCall(MatDestroy(&T));"
             : "PetscCall(MatDestroy(&A)); A = B; B = NULL;");
   if (keep) other = std::move(A);
   A = std::move(B);
 }
 
+void Walk::set_operators() { call("set_operators(pc, A)", ::set_operators(kind, pc, A)); }
+
 void Walk::reset()
 {
   call("PCReset(pc)", PCReset(pc));
-  call("PCSetOperators(pc, A, A)", PCSetOperators(pc, A, A));
+  set_operators();
   set_up_ = false;
 }
 
@@ -235,10 +248,20 @@ void Walk::request(const Requested& now, bool by_setters)
   }
   if (shifted.text(kind) != now.text(kind)) set_up_ = false;
   if (kind.sweeps() || last.shift == now.shift) return;
-  PetscScalar* values;
-  list("PetscCall(write_array(A, 0, NULL));"); /* the same numbers, which count as new */
-  ok(MatSeqAIJGetArray(A, &values));
-  ok(MatSeqAIJRestoreArray(A, &values));
+  write_array({}); /* the same numbers count as new */
+}
+
+/* PETSc notes new values of AIJ by itself, those of BAIJ when it is assembled. */
+void Walk::write_array(const Numbers& values)
+{
+  PetscScalar* array;
+  list("PetscCall(write_array(A, " + text((PetscInt)values.size()) + ", " + text(values) + "));");
+  ok(kind.baij ? MatSeqBAIJGetArray(A, &array) : MatSeqAIJGetArray(A, &array));
+  std::copy(values.begin(), values.end(), array);
+  ok(kind.baij ? MatSeqBAIJRestoreArray(A, &array) : MatSeqAIJRestoreArray(A, &array));
+  if (!kind.baij) return;
+  ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
 }
 
 void Walk::set_levels()
@@ -294,13 +317,13 @@ PCOwner Walk::make_afresh() const
   PCOwner fresh;
   ok(PCCreate(PETSC_COMM_SELF, fresh.out()));
   const Mat first = ordered_ ? ordered_ : frozen_;
-  ok(PCSetOperators(fresh, first, first));
+  ok(::set_operators(kind, fresh, first));
   ok(PCSetType(fresh, kind.type));
   ok(PCSetErrorIfFailure(fresh, (PetscBool)in_force_.errors));
   ok(PCSetFromOptions(fresh));
   if (first == frozen_) return fresh;
   (void)refused([&] { return PCSetUp(fresh); });
-  ok(PCSetOperators(fresh, frozen_, frozen_));
+  ok(::set_operators(kind, fresh, frozen_));
   return fresh;
 }
 

@@ -15,7 +15,8 @@ struct SequenceCase {
   const char *name, *type;
   bool package; /* PETSc's type, with our factored matrix */
   bool device_matrix;
-  PetscInt block_size = 1; /* of the matrices whose rows it divides; most of them have full blocks */
+  PetscInt block_size = 1; /* of the AIJ matrices whose rows it divides, most of which have full blocks; or of BAIJ */
+  bool baij = false;       /* if `device_matrix`, with an operator on the device, for PETSc has no BAIJ there */
 
   bool is(PCType other) const { return std::string(type) == other; }
   bool sweeps() const { return is(PCSYNCFREESOR); }
@@ -47,6 +48,9 @@ struct Requested {
   /* Returns them as a text for PETSc's database. */
   std::string text(const SequenceCase&) const;
 };
+
+/* Gives a PC the matrix P. */
+PetscErrorCode set_operators(const SequenceCase&, PC, Mat P);
 
 /* Entries of a matrix; those at the same position are added. */
 struct Triples {
@@ -87,8 +91,13 @@ class Walk {
 
   /* Gives the PC the matrix B, called B in the listing; the old one is kept as `other`, or destroyed. */
   void give(MatOwner B, bool keep);
-  void reset();     /* PCReset(), PCSetOperators() */
-  void reuse(bool); /* PCSetReusePreconditioner() */
+  void set_operators(); /* PCSetOperators() with the matrix that it has */
+  void reset();         /* PCReset(), PCSetOperators() */
+  void reuse(bool);     /* PCSetReusePreconditioner() */
+
+  /* Writes into the array of values, in the order in which the matrix stores them, or tells PETSc only that this was
+     done, without values. */
+  void write_array(const Numbers&);
 
   /* Changes options: after PCReset(), as some of them require, or of the PC as it is, by options or by setters. */
   void request_anew(const Requested&);

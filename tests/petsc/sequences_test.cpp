@@ -33,7 +33,10 @@ std::vector<SequenceCase> cases()
           {"icc_package", PCICC, true, false},           {"ilu_on_device", PCSYNCFREEILU, false, true},
           {"icc_on_device", PCSYNCFREEICC, false, true}, {"sor_on_device", PCSYNCFREESOR, false, true},
           {"ilu_package_on_device", PCILU, true, true},  {"ilu_of_blocks", PCSYNCFREEILU, false, false, 3},
-          {"ilu_of_blocks_in_package", PCILU, true, false, 2}, {"ilu_of_blocks_on_device", PCSYNCFREEILU, false, true, 4}};
+          {"ilu_of_blocks_in_package", PCILU, true, false, 2}, {"ilu_of_blocks_on_device", PCSYNCFREEILU, false, true, 4},
+          {"ilu_of_baij", PCSYNCFREEILU, false, false, 5, true},
+          {"ilu_of_baij_in_package", PCILU, true, false, 2, true},
+          {"ilu_of_baij_on_device", PCSYNCFREEILU, false, true, 3, true}};
 }
 
 std::string names_of(const Sequence& sequence)
