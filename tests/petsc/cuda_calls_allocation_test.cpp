@@ -142,6 +142,15 @@ extern "C" int cudaPeekAtLastError()
 
 namespace {
 
+struct Case {
+  const char* name;
+  const char* type;
+  std::string options;
+  PetscInt block_size = 1; /* of the matrix */
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
 struct Outcome {
   std::string call;
   PetscErrorCode code = (PetscErrorCode)0;
@@ -149,10 +158,10 @@ struct Outcome {
   bool reached = false;
 };
 
-Outcome live_with(const char* type, const std::string& options, const char* name, long k)
+Outcome live_with(const Case& c, const char* name, long k)
 {
   Outcome outcome;
-  Life life(type, options, true);
+  Life life(c.type, c.options, true, c.block_size);
   const Quiet quiet;
   failing_call = k;
   calls_of_name = 0;
@@ -169,14 +178,6 @@ Outcome live_with(const char* type, const std::string& options, const char* name
   return outcome;
 }
 
-struct Case {
-  const char* name;
-  const char* type;
-  std::string options;
-};
-
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
-
 class CudaCalls : public testing::TestWithParam<Case> {};
 
 /* Fails the first seven calls of a name, then fewer and fewer: later ones belong to the same loops. */
@@ -184,7 +185,7 @@ void expect_survives(const Case& c, const std::string& name, const std::vector<N
 {
   for (long k = 0;; k += 1 + k / 6) {
     const syncfree::Watchdog watchdog(name + " failing for the time of index " + std::to_string(k), 60);
-    const Outcome outcome = live_with(c.type, c.options, name.c_str(), k);
+    const Outcome outcome = live_with(c, name.c_str(), k);
     if (!outcome.reached) return;
     SCOPED_TRACE(name + ", index " + std::to_string(k) + ", failed in " + outcome.call);
     const std::vector<int> codes = {0, PETSC_ERR_GPU, PETSC_ERR_MEM};
@@ -198,10 +199,10 @@ TEST_P(CudaCalls, that_fail_are_errors_and_the_objects_go_on)
 {
   if (!has_device()) GTEST_SKIP() << "no device";
   const Case& c = GetParam();
-  live_with(c.type, c.options, nullptr, -1);
+  live_with(c, nullptr, -1);
   std::map<std::string, long> called;
   counts = &called;
-  const std::vector<Numbers> expected = live_with(c.type, c.options, nullptr, -1).results;
+  const std::vector<Numbers> expected = live_with(c, nullptr, -1).results;
   counts = nullptr;
   EXPECT_GT(called["__cudaLaunchKernel"] + called["cudaLaunchKernel"] + called["cudaLaunchKernelExC"], 5);
   for (const auto& [name, count] : called) {
@@ -210,6 +211,8 @@ TEST_P(CudaCalls, that_fail_are_errors_and_the_objects_go_on)
   }
 }
 
+const std::string blocks = "-pc_syncfree_block_size 4 -pc_syncfree_strategy ";
+
 INSTANTIATE_TEST_SUITE_P(
     Petsc, CudaCalls,
     testing::Values(Case{"ilu", PCSYNCFREEILU, ""}, Case{"icc", PCSYNCFREEICC, ""}, Case{"sor", PCSYNCFREESOR, ""},
@@ -217,6 +220,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"level_order", PCSYNCFREEILU, "-pc_syncfree_strategy level_order"},
                     Case{"csc_sync_free", PCSYNCFREEILU, "-pc_syncfree_strategy csc_sync_free"},
                     Case{"tiled", PCSYNCFREEILU, "-pc_syncfree_strategy tiled"},
+                    Case{"dense_blocks", PCSYNCFREEILU, blocks + "level_order", 4},
+                    Case{"tiles_of_dense_blocks", PCSYNCFREEILU, blocks + "tiled", 4},
+                    Case{"chosen_dense_blocks", PCSYNCFREEILU, "", 4},
                     Case{"merged", PCSYNCFREEICC, "-pc_syncfree_strategy merged"},
                     Case{"cusparse", PCSYNCFREEILU, "-pc_syncfree_strategy cusparse"}),
     [](const auto& info) { return std::string(info.param.name); });

@@ -6,10 +6,11 @@
 
 static const PetscInt nx = 9, ny = 8, columns = 3;
 
-/* The results have their memory from the beginning, as tests that fail allocations mean those of the library. */
+/* The results have their memory from the beginning, as tests that fail allocations mean those of the library. Points with
+   blocks are a plane, of which `tiled` has a plan. */
 Life::Life(const char* type, const std::string& options, bool device, PetscInt block_size)
     : options_(options),
-      A_(block_size == 1 ? poisson_2d(nx, ny) : elasticity_like(2, 3, nx * ny / (6 * block_size), block_size))
+      A_(block_size == 1 ? poisson_2d(nx, ny) : elasticity_like(6, nx * ny / (6 * block_size), 1, block_size))
 {
   const PetscInt n = rows(A_);
   if (device) ok(MatConvert(A_, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, A_.out()));

@@ -134,6 +134,7 @@ class Walk {
   void set_each(const Requested& last);
   void freeze();
   PCOwner make_afresh() const;
+  bool can_be_set_up() const;
   Result result_of(PC, const Application&, unsigned seed) const;
   void judge(const char* name, const Result& expected, const Result& found);
   void expect_same(const std::string& name, const Requested&, const Numbers& expected, const Numbers& found);
