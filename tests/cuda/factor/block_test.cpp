@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "../../host/block_task.hpp"
-#include "../../larger.hpp"
 #include "../../types.hpp"
 #include "../../watchdog.hpp"
+#include "as_on_host.hpp"
 #include "syncfree/blocks.hpp"
 #include "syncfree/solver.hpp"
 
@@ -26,28 +26,6 @@ BlockTask<double, I> task_of(const OwnedCsr<double, I>& A, int size)
 SolverOptions blocks_of(int size, const std::string& strategy = "auto") { return options_of(size, strategy); }
 
 template <class T> double block_tolerance() { return 4500 * epsilon<T>(); }
-
-/// Fails unless the values agree to the tolerance of the largest.
-template <class Vector> void expect_same(const Vector& x, const Vector& truth, double tolerance)
-{
-  ASSERT_EQ(x.size(), truth.size());
-  double error = 0, size = 0;
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    const double difference = static_cast<double>(std::abs(x[i] - truth[i]));
-    error = larger(error, difference);
-    size = std::max(size, static_cast<double>(std::abs(truth[i])));
-  }
-  EXPECT_LE(error, tolerance * size);
-}
-
-template <class T, class I>
-void expect_values_of_host(const Preconditioner<T, I>& ours, const Preconditioner<T, I>& host, double tolerance)
-{
-  const FactorValues<T> v = ours.values(), truth = host.values();
-  expect_same(v.lower, truth.lower, tolerance);
-  expect_same(v.upper, truth.upper, tolerance);
-  expect_same(v.inverse_pivot, truth.inverse_pivot, tolerance);
-}
 
 /// Two columns, of each operation, with gaps between them.
 template <class T, class I>
