@@ -7,14 +7,14 @@
 #                                         --help prints this
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
-# synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, rows, solves, boxes, pipelines, planes, pairs,
-# factors, shifts, loops, columns, grids, scalars-0 to -3. schedules: threads sleep at random before they wait or
-# publish; it needs schedules-build. soak: three programs at once, each with other random matrices; soak-1 to -3: each
-# alone, which tells whose memory it is. orders: each memory order of the device is weakened in turn
-# (tests/cuda/orders/weaken.py), which needs no other part. All others but build need that one. PETSc is that of
-# PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry
-# ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder googletest of
-# CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
+# memcheck-dense, initcheck-dense, and synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, rows,
+# solves, boxes, pipelines, planes, pairs, factors, shifts-ilu, shifts-icc, loops, columns, grids, scalars-0 to -3,
+# dense. schedules: threads sleep at random before they wait or publish; it needs schedules-build. soak: three programs
+# at once, each with other random matrices; soak-1 to -3: each alone, which tells whose memory it is. orders: each
+# memory order of the device is weakened in turn (tests/cuda/orders/weaken.py), which needs no other part. All others
+# but build need that one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named
+# in CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its
+# source in a folder googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
@@ -67,7 +67,11 @@ pairs='DevicePair.is_its*:DevicePair.passes*:DevicePair.can_be*:DeviceBlockPair*
 factored='Device.factors_of_grids*:Device.factors_with*'
 shifted='Device.factors_and*'
 looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
-groups=(analyses rows solves boxes pipelines planes pairs factors shifts loops columns grids scalars-{0,1,2,3})
+# dense blocks; of the tests with all scalars those with double and, with long indices, complex
+dense='Dense*:PointTiles*:DeviceBlockTest/1.*:DeviceBlockTest/7.*:DeviceBlockDouble*:DeviceBlocks*'
+dense="$dense:DeviceBlockBattery*:DeviceBlockOrders*:DeviceBlockFailures*"
+groups=(analyses rows solves boxes pipelines planes pairs factors shifts-{ilu,icc} loops columns grids scalars-{0,1,2,3}
+  dense)
 tests_of() {
   case $1 in
     analyses) echo 'Plans/0.merge*:Plans/0.plan*' ;;
@@ -78,11 +82,12 @@ tests_of() {
     planes) echo "$laid" ;;
     pairs) echo "$pairs" ;;
     factors) echo "$factored" ;;
-    shifts) echo "$shifted" ;;
+    shifts-ilu | shifts-icc) echo "Device.factors_and_shifts_of_${1#shifts-}*" ;;
     loops) echo "$looped" ;;
     columns) echo 'DeviceColumns.are*:DeviceColumns.of_nodes*:DeviceColumns.do*' ;;
     grids) echo 'DeviceColumns.of_grids*' ;;
     scalars-[0-3]) echo "DeviceColumnsOf/${1#scalars-}.*" ;;
+    dense) echo "$dense" ;;
   esac
 }
 
@@ -109,13 +114,16 @@ check_races() {
 sanitize() {
   local tests="$solved:$boxes:$pipelines:$laid:Device*Pair*:CapturedSolves.*"
   tests="$tests:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:Plans/0.*:PreconditionerTest/1.*"
-  local group=${1#*-}
+  local group=${1#*-} barriers=256
+  [ "$group" = dense ] && barriers=4096
   export SYNCFREE_SHORT=1 SYNCFREE_WAIT_LIMIT=0  # a wait may last hundreds of times as long
   case $1 in *-*) [ -n "$(tests_of "$group")" ] || die "no group $group; there are ${groups[*]}" ;; esac
   case $1 in
     racecheck-*) check_races "$group" || return 1 ;;
-    # mbarriers of a block, of which tiled has up to 128; by itself the tool finds too few, and launches fail then
-    synccheck-*) with_tool "$(tests_of "$group")" synccheck --num-cuda-barriers 256 || return 1 ;;
+    # mbarriers of a block, of which tiled has up to 128, and with dense blocks one a step, too; by itself the tool
+    # finds too few, and launches fail then
+    synccheck-*) with_tool "$(tests_of "$group")" synccheck --num-cuda-barriers $barriers || return 1 ;;
+    memcheck-* | initcheck-*) with_tool "$(tests_of "$group")" "${1%%-*}" || return 1 ;;
     *) with_tool "$tests" "$1" || return 1 ;;
   esac
   echo "RESULT 1 0 0"
@@ -213,9 +221,11 @@ run_part() {
     orders) part orders python3 tests/cuda/orders/weaken.py --work build/gpu-orders ;;
     soak-[1-3]) part "$1" bash "$0" --soak "${1#soak-}" ;;
     sanitizers)
-      for tool in memcheck initcheck "${groups[@]/#/synccheck-}" "${groups[@]/#/racecheck-}"; do run_part "$tool"; done
+      for tool in {memcheck,initcheck}{,-dense} "${groups[@]/#/synccheck-}" "${groups[@]/#/racecheck-}"; do
+        run_part "$tool"
+      done
       ;;
-    memcheck | initcheck | synccheck-* | racecheck-*) part "$1" bash "$0" --sanitize "$1" ;;
+    memcheck | initcheck | memcheck-* | initcheck-* | synccheck-* | racecheck-*) part "$1" bash "$0" --sanitize "$1" ;;
     petsc)
       PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc python3 config/gtest.py --jobs 8 "$folder/petsc_tests"
       PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc-failing-calls python3 config/gtest.py --jobs 8 \
@@ -228,7 +238,7 @@ run_part() {
     *)
       die "no part $1; there are build battery mps random sanitizers petsc harness conformance, on request" \
         "schedules-build schedules soak soak-1 soak-2 soak-3 orders, and of the sanitizers" \
-        "memcheck initcheck ${groups[*]/#/synccheck-} ${groups[*]/#/racecheck-}"
+        "memcheck initcheck memcheck-dense initcheck-dense ${groups[*]/#/synccheck-} ${groups[*]/#/racecheck-}"
       ;;
   esac
 }

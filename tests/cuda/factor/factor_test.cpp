@@ -168,35 +168,40 @@ TEST(Device, factors_with_long_rows_are_those_of_the_host)
         }
 }
 
-TEST(Device, factors_and_shifts_are_those_of_the_host)
+/// Without a plan of `merged` where a tool cannot run it.
+void expect_shifted_factors_of_host(Kind kind)
 {
-  const auto good = make_poisson<double, I>(9, 8, 7);
+  const auto good = short_run() ? make_poisson<double, I>(5, 4, 3) : make_poisson<double, I>(9, 8, 7);
+  const std::string strategy = is_left_out("merged") ? "level_order" : "auto";
   std::vector<I> order(good.n);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), std::mt19937(3));
-  for (Kind kind : {Kind::ilu, Kind::icc})
-    for (int levels : {0, 1, 2})
-      for (bool ordered : {false, true})
-        for (Shift shift : {Shift::none, Shift::nonzero, Shift::positive_definite, Shift::inblocks})
-          for (double pivot : {0.0, -1.0, 1.0}) {
-            if (short_run() && (levels == 2 || pivot > 0)) continue;
-            SCOPED_TRACE(testing::Message() << "icc " << (kind == Kind::icc) << ", levels " << levels << ", ordered "
-                                            << ordered << ", shift " << static_cast<int>(shift) << ", " << pivot);
-            auto A = good;
-            const I row = 100;
-            for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
-              if (pivot <= 0 && A.column[k] == row) A.value[k] = pivot;
-            SymbolicOptions<I> symbolic;
-            symbolic.kind = kind;
-            symbolic.levels = levels;
-            symbolic.diagonal_fill = ordered || levels > 0;
-            if (ordered) symbolic.row_order = symbolic.column_order = order.data();
-            PivotRule rule;
-            rule.shift = shift;
-            rule.shift_amount = 0.5;
-            expect_factor_of_host(A, symbolic, {}, rule);
-          }
+  for (int levels : {0, 1, 2})
+    for (bool ordered : {false, true})
+      for (Shift shift : {Shift::none, Shift::nonzero, Shift::positive_definite, Shift::inblocks})
+        for (double pivot : {0.0, -1.0, 1.0}) {
+          if (short_run() && (levels == 2 || ordered != (levels == 1) || pivot > 0)) continue;
+          SCOPED_TRACE(testing::Message() << "levels " << levels << ", ordered " << ordered << ", shift "
+                                          << static_cast<int>(shift) << ", " << pivot);
+          auto A = good;
+          const I row = good.n / 5;
+          for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
+            if (pivot <= 0 && A.column[k] == row) A.value[k] = pivot;
+          SymbolicOptions<I> symbolic;
+          symbolic.kind = kind;
+          symbolic.levels = levels;
+          symbolic.diagonal_fill = ordered || levels > 0;
+          if (ordered) symbolic.row_order = symbolic.column_order = order.data();
+          PivotRule rule;
+          rule.shift = shift;
+          rule.shift_amount = 0.5;
+          expect_factor_of_host(A, symbolic, {strategy}, rule);
+        }
 }
+
+TEST(Device, factors_and_shifts_of_ilu_are_those_of_the_host) { expect_shifted_factors_of_host(Kind::ilu); }
+
+TEST(Device, factors_and_shifts_of_icc_are_those_of_the_host) { expect_shifted_factors_of_host(Kind::icc); }
 
 }  // namespace
 }  // namespace syncfree

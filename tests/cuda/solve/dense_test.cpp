@@ -39,10 +39,17 @@ template <class I> OwnedPattern<I> odd_pattern(I n, bool lower)
 
 template <class I> std::vector<OwnedPattern<I>> small_patterns(bool lower)
 {
+  if (short_run()) return {pattern_of<I>({{}}), odd_pattern<I>(20, lower), random_deep_triangle<I>(8, 40, 4, lower)};
   std::vector<OwnedPattern<I>> all = {pattern_of<I>({{}}), pattern_of<I>({{}, {}, {}}), odd_pattern<I>(80, lower),
                                       random_deep_triangle<I>(8, 150, 4, lower),
                                       random_triangle<I>(9, 60, 50, lower)};
   return all;
+}
+
+/// All sizes of blocks, or under a sanitizer those that are compiled and one other.
+std::vector<int> some_sizes(std::vector<int> all)
+{
+  return short_run() ? std::vector<int>{2, 3, 4, 5, 6, 7} : all;
 }
 
 template <class Type> class DenseSolves : public testing::Test {};
@@ -53,10 +60,11 @@ TYPED_TEST(DenseSolves, have_small_residuals_for_every_block_size)
   using T = typename TypeParam::Scalar;
   using I = typename TypeParam::Index;
   const Watchdog watchdog("solves with dense blocks", 300);
-  for (const int size : {2, 3, 4, 5, 6, 7, 8, 11, 13, 31})
+  for (const int size : some_sizes({2, 3, 4, 5, 6, 7, 8, 11, 13, 31}))
     for (const bool lower : {true, false})
       for (const bool unit : {true, false})
         for (const auto& pattern : small_patterns<I>(lower)) {
+          if (short_run() && unit != lower) continue;
           SCOPED_TRACE(testing::Message() << pattern.n << " rows of " << size << (lower ? " lower" : " upper")
                                           << (unit ? " unit" : ""));
           auto t = triangle_of<T>(pattern, lower, unit, size);
@@ -77,8 +85,9 @@ TYPED_TEST(DenseSolves, round_to_single_storage)
     const Watchdog watchdog("single storage", 100);
     for (const int size : {2, 3, 4, 5, 6, 9})
       for (const bool unit : {true, false}) {
+        if (short_run() && size % 3 != 0) continue;
         SCOPED_TRACE(size);
-        const auto t = triangle_of<T>(random_deep_triangle<I>(8, 150, 4, unit), unit, unit, size);
+        const auto t = triangle_of<T>(random_deep_triangle<I>(8, short_run() ? 40 : 150, 4, unit), unit, unit, size);
         Solves<T, V, I>(t).expect_solutions();
       }
   }
@@ -94,7 +103,7 @@ TYPED_TEST(DenseSolves, transpose_blocks_taken_from_elsewhere)
     for (const bool unit : {true, false})
       for (const bool transposed : {true, false}) {
         SCOPED_TRACE(testing::Message() << size << (transposed ? ", transposed" : ""));
-        auto t = triangle_of<T>(random_deep_triangle<I>(4, 120, 5, !unit), !unit, unit, size);
+        auto t = triangle_of<T>(random_deep_triangle<I>(4, short_run() ? 40 : 120, 5, !unit), !unit, unit, size);
         t.transposed = transposed;
         t.source = syncfree::random_order<I>(static_cast<I>(t.pattern.column.size()), 11u);
         Solves<T, T, I>(t).expect_solutions();
@@ -111,6 +120,7 @@ TYPED_TEST(DenseSolves, wait_for_other_thread_blocks)
   for (const int size : {2, 3, 4, 5, 6, 8})
     for (const bool lower : {true, false})
       for (const bool box : {true, false}) {
+        if (short_run() && (box != lower || (size != 3 && size != 8))) continue;
         SCOPED_TRACE(testing::Message() << size << (box ? ", box" : ", star"));
         const auto pattern = stencil_triangle<I>(x, x - 1, x - 2, box, lower);
         Solves<T, T, I>(triangle_of<T>(pattern, lower, lower, size)).expect_solutions();
@@ -127,7 +137,7 @@ TYPED_TEST(DenseSolves, pass_on_what_is_not_finite_and_forget_it)
   using I = typename TypeParam::Index;
   const Watchdog watchdog("NaN in dense blocks", 100);
   for (const int size : {3, 5, 9}) {
-    const I n = 300, wrong = 100;
+    const I n = short_run() ? 60 : 300, wrong = n / 3;
     std::vector<std::vector<I>> rows(n);
     for (I i = 1; i < n; ++i) rows[i] = {i - 1};
     const auto t = triangle_of<T>(pattern_of(rows), true, false, size);
@@ -169,6 +179,7 @@ public:
       const auto pair = U_.solver()->make_pair_solver(*L_.solver(), orders);
       ASSERT_TRUE(pair);
       for (const std::uint64_t seed : {3, 8}) {
+        if (short_run() && seed == 3) continue;
         first_.draw_values(seed);
         second_.draw_values(seed + 5);
         L_.refresh(first_);
@@ -192,19 +203,21 @@ private:
       }
       return to;
     };
+    const int rounds = short_run() ? 2 : 8;
     for (const bool conjugated : {false, true}) {
+      if (short_run() && conjugated != is_complex_v<T>) continue;
       std::vector<std::vector<T>> truth;
       std::vector<std::unique_ptr<DeviceVectorOf<T>>> b, x;
-      for (int round = 0; round < 8; ++round) {
+      for (int round = 0; round < rounds; ++round) {
         const auto rhs = random_vector<T>(n, 40 + round);
         const auto y = L_.solve(permuted(rhs, row_order_, true), conjugated, false);
         truth.push_back(permuted(U_.solve(y, conjugated, false), column_order_, false));
         b.push_back(std::make_unique<DeviceVectorOf<T>>(rhs));
         x.push_back(std::make_unique<DeviceVectorOf<T>>(n));
       }
-      for (int round = 0; round < 8; ++round)
+      for (int round = 0; round < rounds; ++round)
         pair->solve_pair(b[round]->data(), x[round]->data(), conjugated, nullptr);
-      for (int round = 0; round < 8; ++round) EXPECT_EQ(x[round]->get(), truth[round]) << "round " << round;
+      for (int round = 0; round < rounds; ++round) EXPECT_EQ(x[round]->get(), truth[round]) << "round " << round;
     }
   }
 
@@ -219,17 +232,18 @@ TYPED_TEST(DenseSolves, take_both_triangles_in_one_launch)
   using T = typename TypeParam::Scalar;
   using I = typename TypeParam::Index;
   const Watchdog watchdog("pairs with dense blocks", 200);
-  const I x = short_run() ? 5 : 14;
-  for (const int size : {2, 3, 4, 5, 6, 7, 11})
+  const I x = short_run() ? 4 : 14, n = short_run() ? 20 : 70;
+  for (const int size : some_sizes({2, 3, 4, 5, 6, 7, 11}))
     for (const bool swapped : {false, true}) {
+      if (short_run() && swapped && size != 3) continue;
       SCOPED_TRACE(testing::Message() << size << (swapped ? ", transposed" : ""));
       DensePairs<T, T, I>(pattern_of<I>({{}}), pattern_of<I>({{}}), size, swapped).expect_halves();
-      DensePairs<T, T, I>(odd_pattern<I>(70, true), odd_pattern<I>(70, false), size, swapped).expect_halves();
+      DensePairs<T, T, I>(odd_pattern<I>(n, true), odd_pattern<I>(n, false), size, swapped).expect_halves();
       DensePairs<T, T, I>(stencil_triangle<I>(x, x, x - 1, size == 3, true),
                           stencil_triangle<I>(x, x, x - 1, size == 3, false), size, swapped)
           .expect_halves();
     }
-  DensePairs<T, single_t<T>, I>(odd_pattern<I>(70, true), odd_pattern<I>(70, false), 5, false).expect_halves();
+  DensePairs<T, single_t<T>, I>(odd_pattern<I>(n, true), odd_pattern<I>(n, false), 5, false).expect_halves();
 }
 
 TEST(DenseSolve, is_captured_in_a_graph)
