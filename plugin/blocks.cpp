@@ -132,6 +132,7 @@ static PetscErrorCode ChooseBlocks(Mat F, Mat A, const MatFactorInfo *info, MatF
     PetscCall(GetInodeSize(matrix->block, &of_inodes));
     if (given <= 1 && of_inodes <= 1) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(GetObstacle(F, A, shift, request, &blocks->why));
+    if (blocks->chosen && F->factortype != MAT_FACTOR_ICC) blocks->shift = (int)shift;
     if (!blocks->why.empty()) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(GetBackend(A, info, request.settings, Blocks::copied, &backend, &unused));
     if (backend == "cuda") PetscCall(LookThere(matrix));
@@ -196,9 +197,10 @@ PetscErrorCode KeepsBlocks(Mat A, const MatFactorInfo *info, const AnalysisKey &
 
   PetscFunctionBegin;
   *keeps = true;
-  if (key.options.block_size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (key.options.block_size == 1 && key.shift < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetShift(A, info, &shift));
-  if (key.chose_blocks) *keeps = IsShiftOfBlocks(shift);
+  const auto last = (MatFactorShiftType)key.shift;
+  if (key.shift >= 0) *keeps = shift == last || (IsShiftOfBlocks(shift) && IsShiftOfBlocks(last));
   else PetscCall(CheckShift(shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,6 +26,7 @@ struct AnalysisKey {
   bool                    diagonal_fill = false;
   bool                    baij          = false; /* the pattern is that of dense blocks */
   bool                    chose_blocks  = false; /* options.block_size was chosen, for a pattern and a shift type */
+  int                     shift         = -1;    /* as in ChosenBlocks */
   bool                    natural       = true; /* no orderings */
   syncfree::SolverOptions options;
 
@@ -82,11 +83,12 @@ struct ChosenBlocks {
   PetscInt    size   = 1;
   Blocks      from   = Blocks::none;
   bool        chosen = false; /* not named by the user nor given by the matrix type */
+  int         shift  = -1;    /* the type for which blocks or entries were chosen; -1: any */
   std::string why;            /* why entries are factored although the matrix has a block size or inodes; else empty */
 };
 PetscErrorCode GetBlocks(Mat F, Mat A, const MatFactorInfo *, const BlockRequest &, ChosenBlocks *);
 
-/* Tests whether chosen blocks, if there are any, serve the shift type that is asked for by now. */
+/* Tests whether what was chosen, blocks or entries, serves the shift type that is asked for by now. */
 PetscErrorCode KeepsBlocks(Mat A, const MatFactorInfo *, const AnalysisKey &, bool *keeps);
 
 /* Tests whether chosen blocks have no memory. Then TakeEntries() gives F a preconditioner of entries and changes the key. */

@@ -71,6 +71,7 @@ static PetscErrorCode ApplySettings(Mat F, Mat A, const MatFactorInfo *info, con
   key->backend            = Data(F)->analysis->key.backend;
   key->baij               = blocks.from == Blocks::stored;
   key->chose_blocks       = blocks.chosen;
+  key->shift              = blocks.shift;
   key->options            = settings.solver;
   key->options.threads    = (int)std::min(threads, std::max((PetscInt)1, A->rmap->n));
   key->options.block_size = (int)blocks.size;

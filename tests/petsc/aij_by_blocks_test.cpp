@@ -209,7 +209,7 @@ TEST(AijByBlocks, are_the_default_and_take_petscs_iterations)
   }
 }
 
-/* The symbolic factorization has chosen blocks for another shift type. */
+/* The symbolic factorization has chosen blocks, or entries, for another shift type. */
 TEST(AijByBlocks, a_shift_that_blocks_do_not_have_returns_to_entries_or_is_refused_if_the_size_was_named)
 {
   const MatOwner A = elasticity_like(3, 3, 3, 3);
@@ -224,6 +224,11 @@ TEST(AijByBlocks, a_shift_that_blocks_do_not_have_returns_to_entries_or_is_refus
     ok(PCSetUp(chosen.pc));
     EXPECT_FALSE(by_blocks(chosen)) << view(chosen.pc);
     expect_same_applies(set_up_petsc(A, request), chosen, rows(A));
+    ok(MatScale(A, 2.0));
+    ok(PCFactorSetShiftType(chosen.pc, MAT_SHIFT_NONE));
+    ok(PCSetUp(chosen.pc));
+    EXPECT_TRUE(by_blocks(chosen)) << view(chosen.pc);
+    expect_same_applies(set_up_petsc(A, {}), chosen, rows(A));
     ok(PCFactorSetShiftType(named.pc, shift));
     const Refusal refusal = refused([&] { return PCSetUp(named.pc); });
     EXPECT_EQ(refusal.code, PETSC_ERR_SUP);
