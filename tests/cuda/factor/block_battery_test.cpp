@@ -20,22 +20,10 @@ namespace {
 
 using Task = BlockTask<double, I>;
 
-/// Random blocks; a diagonal block dominates its block row, but its largest values are beside its diagonal.
-void draw_values(Task* task, unsigned seed)
-{
-  task->value = random_vector<double>(task->pattern.column.size() * task->values(), seed);
-  for (I i = 0; i < task->n(); ++i) {
-    const I begin = task->pattern.row_begin[i], end = task->pattern.row_begin[i + 1];
-    for (I k = begin; k < end; ++k)
-      for (int r = 0; r < task->size && task->pattern.column[k] == i; ++r)
-        task->entry(k, r, (r + 1) % task->size) += 2.0 * task->size * (end - begin);
-  }
-}
-
 Task task_of(OwnedCsr<double, I> points, int size)
 {
   Task task{std::move(points), size, {}};
-  draw_values(&task, 12);
+  task.fill(12);
   return task;
 }
 
@@ -76,7 +64,7 @@ void expect_solves(Cuda& p, Preconditioner<double, I>& host, I n)
 void expect_factors(Cuda& p, Task task)
 {
   for (const unsigned seed : {12u, 34u}) {
-    draw_values(&task, seed);
+    task.fill(seed);
     const auto host = make(task, options_of(task.size));
     ASSERT_EQ(p.refresh(task.view(), PivotRule()).message(), "success");
     expect_values_of_host<double, I>(p, *host, 1e-12);
