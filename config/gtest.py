@@ -71,9 +71,10 @@ class Share:
 
 
 def show(log, trouble):
-    """The end of what a process said, without the tests that passed."""
+    """What a process said first and last, without the tests that passed."""
     dull = r"^\[( RUN      |       OK |----------|  SKIPPED )\].*\n"
-    print(re.sub(dull, "", log, flags=re.M)[-20000:])
+    said = re.sub(dull, "", log, flags=re.M)
+    print(said if len(said) < 20000 else said[:6000] + "\n...\n" + said[-14000:])
     if trouble:
         started = re.findall(r"^\[ RUN      \] (.*)$", log, re.M)
         print(f"FAILED {trouble}, in {started[-1] if started else 'no test'}")
