@@ -111,7 +111,7 @@ TEST(DeviceMemoryLimit, refuses_no_strategy_that_is_named)
 }
 
 /// Lists for the factorization of long rows are given up first.
-TEST(DeviceMemoryLimit, holds_by_default_for_what_auto_takes)
+TEST(DeviceMemoryLimit, by_size_holds_for_what_auto_takes)
 {
   const I n = short_run() ? 2000 : 20000;
   const std::vector<OwnedCsr<double, I>> matrices = {random_chain(n, 6), random_band(n, 15, 150, 0, 7),
