@@ -144,19 +144,28 @@ static bool SameOrders(const Orders &a, const Orders &b, PetscInt n)
 }
 
 /* Takes over the analysis of the factored matrix that F replaces if key, pattern and given orderings are the same and no
-   other object uses it. Otherwise this reference to it is dropped. */
-static PetscErrorCode TakeLast(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, const Orders &orders, bool *taken)
+   other object uses it. Otherwise this reference to it is dropped.
+     orders   reset where it made them and another object uses it: the new analysis makes the same ones, with their colors
+              and blocks */
+static PetscErrorCode TakeLast(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, Orders *orders, bool *taken)
 {
   SetupContext *handover;
+  bool          same;
 
   PetscFunctionBegin;
   *taken = false;
   PetscCall(QueryHandover(A, &handover));
   if (!handover || !handover->last) PetscFunctionReturn(PETSC_SUCCESS);
   const auto last = std::move(handover->last);
-  if (last.use_count() > 1 || !(last->key == key)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Compare(F, A, *last, matrix, taken));
-  if (!key.ordering || orders.row) *taken = *taken && SameOrders(last->preconditioner->orders(), orders, matrix.n);
+  *taken = last.use_count() == 1;
+  if (!(*taken || key.ordering) || !(last->key == key)) {
+    *taken = false;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(Compare(F, A, *last, matrix, &same));
+  if (!key.ordering || orders->row) same = same && SameOrders(last->preconditioner->orders(), *orders, matrix.n);
+  if (same && !*taken) *orders = Orders();
+  *taken = *taken && same;
   if (*taken) Data(F)->analysis = last;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -184,9 +193,10 @@ static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKey &key, const Orders &orders, PetscReal fill)
+PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKey &key, const Orders &given, PetscReal fill)
 {
   Factor          *factor = Data(F);
+  Orders           orders = given;
   bool             taken;
   syncfree::Status status;
 
@@ -194,7 +204,7 @@ PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKe
   factor->copies = PETSC_FALSE; /* no values were copied yet */
   factor->seen   = PatternState();
   if (!matrix->there.row_begin) PetscCall(BorrowThere(factor->analysis->cuda, matrix));
-  PetscCall(TakeLast(F, A, *matrix, key, orders, &taken));
+  PetscCall(TakeLast(F, A, *matrix, key, &orders, &taken));
   if (taken) PetscCall(PetscInfo(F, "Same nonzero pattern as in the last set-up: reusing the analysis\n"));
   else PetscCall(MakeNew(F, A, *matrix, key, orders, &status));
   if (!status.ok()) {

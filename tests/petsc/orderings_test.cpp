@@ -3,6 +3,8 @@
   take them, too.
 */
 
+#include <algorithm>
+
 #include "factored.hpp"
 #include "matrices.hpp"
 #include "syncfree/ordering.hpp"
@@ -255,6 +257,43 @@ TEST_P(OrderingsOf, our_names_may_have_nonzeros_moved_to_the_diagonal)
         twins->expect_equal(reuse ? "another pattern, kept" : "another pattern");
       }
     }
+  }
+}
+
+/* The analysis of a factor that the user holds is not taken over: another one is made, of the same order. */
+TEST_P(OrderingsOf, our_names_are_made_again_where_the_factor_is_held)
+{
+  MatOwner A = poisson_2d(12, 11), B;
+  ok(MatDuplicate(A, MAT_COPY_VALUES, B.out()));
+  ok(MatScale(B, 1.5));
+  const auto& names = strategies();
+  for (const std::string backend : {"host", "cuda"}) {
+    if (backend == "cuda" && !std::count(names.begin(), names.end(), "level_order")) continue; /* no device */
+    std::string said[2];
+    Numbers found[2];
+    for (const bool holds : {false, true}) {
+      PCOwner pc;
+      MatOwner held;
+      Mat F;
+      ok(PCCreate(PETSC_COMM_SELF, pc.out()));
+      ok(PCSetType(pc, PCSYNCFREEILU));
+      ok(PCSyncFreeSetBackend(pc, backend.c_str()));
+      ok(PCFactorSetMatOrderingType(pc, GetParam()));
+      ok(PCFactorSetReuseOrdering(pc, PETSC_TRUE));
+      ok(PCSetOperators(pc, A, A));
+      ok(PCSetUp(pc));
+      if (holds) {
+        ok(PCFactorGetMatrix(pc, &F));
+        ok(PetscObjectReference((PetscObject)F));
+        *held.out() = F;
+      }
+      ok(PCSetOperators(pc, B, B));
+      VecOwner from = make_vector(random_numbers(rows(B), 3)), x = make_vector(rows(B));
+      ok(PCApply(pc, from, x));
+      said[holds] = view(pc), found[holds] = entries(x);
+    }
+    EXPECT_EQ(said[0], said[1]);
+    EXPECT_EQ(found[0], found[1]);
   }
 }
 
