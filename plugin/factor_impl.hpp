@@ -113,7 +113,7 @@ inline void NoteCopies(Factor *factor, PetscBool from_device)
 }
 
 /* Makes an analysis, or takes over that of the previous factored matrix if nothing it depends on has changed. */
-PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *, const AnalysisKey &, const Orders &, PetscReal fill);
+PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *, const AnalysisKey &, Orders, PetscReal fill);
 
 /* Gives F a preconditioner of the backend that these settings, this matrix and these blocks require, unless it has one. */
 PetscErrorCode UseBackend(Mat F, Mat A, const MatFactorInfo *, const Settings &, Blocks);

@@ -145,8 +145,7 @@ static bool SameOrders(const Orders &a, const Orders &b, PetscInt n)
 
 /* Takes over the analysis of the factored matrix that F replaces if key, pattern and given orderings are the same and no
    other object uses it. Otherwise this reference to it is dropped.
-     orders   reset where it made them and another object uses it: the new analysis makes the same ones, with their colors
-              and blocks */
+     orders   reset where it made them and another object uses it: they are made again, with their colors and blocks */
 static PetscErrorCode TakeLast(Mat F, Mat A, const BorrowedMatrix &matrix, const AnalysisKey &key, Orders *orders, bool *taken)
 {
   SetupContext *handover;
@@ -157,16 +156,11 @@ static PetscErrorCode TakeLast(Mat F, Mat A, const BorrowedMatrix &matrix, const
   PetscCall(QueryHandover(A, &handover));
   if (!handover || !handover->last) PetscFunctionReturn(PETSC_SUCCESS);
   const auto last = std::move(handover->last);
-  *taken = last.use_count() == 1;
-  if (!(*taken || key.ordering) || !(last->key == key)) {
-    *taken = false;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if ((last.use_count() > 1 && !key.ordering) || !(last->key == key)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Compare(F, A, *last, matrix, &same));
   if (!key.ordering || orders->row) same = same && SameOrders(last->preconditioner->orders(), *orders, matrix.n);
-  if (same && !*taken) *orders = Orders();
-  *taken = *taken && same;
-  if (*taken) Data(F)->analysis = last;
+  if (same && last.use_count() > 1) *orders = Orders();
+  else if (same) Data(F)->analysis = last, *taken = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,10 +187,9 @@ static PetscErrorCode MakeNew(Mat F, Mat A, const BorrowedMatrix &matrix, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKey &key, const Orders &given, PetscReal fill)
+PetscErrorCode MakeOrTake(Mat F, Mat A, BorrowedMatrix *matrix, const AnalysisKey &key, Orders orders, PetscReal fill)
 {
   Factor          *factor = Data(F);
-  Orders           orders = given;
   bool             taken;
   syncfree::Status status;
 
