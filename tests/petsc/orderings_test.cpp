@@ -260,7 +260,8 @@ TEST_P(OrderingsOf, our_names_may_have_nonzeros_moved_to_the_diagonal)
   }
 }
 
-/* The analysis of a factor that the user holds is not taken over: another one is made, of the same order. */
+/* The analysis of a factor that the user holds is not taken over: another one is made, of the same order. Were its rows
+   copied without their colors and blocks, another kernel would solve on a device. */
 TEST_P(OrderingsOf, our_names_are_made_again_where_the_factor_is_held)
 {
   MatOwner A = poisson_2d(12, 11), B;
