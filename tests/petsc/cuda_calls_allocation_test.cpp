@@ -142,15 +142,6 @@ extern "C" int cudaPeekAtLastError()
 
 namespace {
 
-struct Case {
-  const char* name;
-  const char* type;
-  std::string options;
-  PetscInt block_size = 1; /* of the matrix */
-};
-
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
-
 struct Outcome {
   std::string call;
   PetscErrorCode code = (PetscErrorCode)0;
@@ -158,7 +149,7 @@ struct Outcome {
   bool reached = false;
 };
 
-Outcome live_with(const Case& c, const char* name, long k)
+Outcome live_with(const LifeCase& c, const char* name, long k)
 {
   Outcome outcome;
   Life life(c.type, c.options, true, c.block_size);
@@ -178,10 +169,10 @@ Outcome live_with(const Case& c, const char* name, long k)
   return outcome;
 }
 
-class CudaCalls : public testing::TestWithParam<Case> {};
+class CudaCalls : public testing::TestWithParam<LifeCase> {};
 
 /* Fails the first seven calls of a name, then fewer and fewer: later ones belong to the same loops. */
-void expect_survives(const Case& c, const std::string& name, const std::vector<Numbers>& expected)
+void expect_survives(const LifeCase& c, const std::string& name, const std::vector<Numbers>& expected)
 {
   for (long k = 0;; k += 1 + k / 6) {
     const syncfree::Watchdog watchdog(name + " failing for the time of index " + std::to_string(k), 60);
@@ -198,7 +189,7 @@ void expect_survives(const Case& c, const std::string& name, const std::vector<N
 TEST_P(CudaCalls, that_fail_are_errors_and_the_objects_go_on)
 {
   if (!has_device()) GTEST_SKIP() << "no device";
-  const Case& c = GetParam();
+  const LifeCase& c = GetParam();
   live_with(c, nullptr, -1);
   std::map<std::string, long> called;
   counts = &called;
@@ -215,16 +206,17 @@ const std::string blocks = "-pc_syncfree_block_size 4 -pc_syncfree_strategy ";
 
 INSTANTIATE_TEST_SUITE_P(
     Petsc, CudaCalls,
-    testing::Values(Case{"ilu", PCSYNCFREEILU, ""}, Case{"icc", PCSYNCFREEICC, ""}, Case{"sor", PCSYNCFREESOR, ""},
-                    Case{"rcm", PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm"},
-                    Case{"level_order", PCSYNCFREEILU, "-pc_syncfree_strategy level_order"},
-                    Case{"csc_sync_free", PCSYNCFREEILU, "-pc_syncfree_strategy csc_sync_free"},
-                    Case{"tiled", PCSYNCFREEILU, "-pc_syncfree_strategy tiled"},
-                    Case{"dense_blocks", PCSYNCFREEILU, blocks + "level_order", 4},
-                    Case{"tiles_of_dense_blocks", PCSYNCFREEILU, blocks + "tiled", 4},
-                    Case{"chosen_dense_blocks", PCSYNCFREEILU, "", 4},
-                    Case{"merged", PCSYNCFREEICC, "-pc_syncfree_strategy merged"},
-                    Case{"cusparse", PCSYNCFREEILU, "-pc_syncfree_strategy cusparse"}),
+    testing::Values(LifeCase{"ilu", PCSYNCFREEILU, ""}, LifeCase{"icc", PCSYNCFREEICC, ""},
+                    LifeCase{"sor", PCSYNCFREESOR, ""},
+                    LifeCase{"rcm", PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm"},
+                    LifeCase{"level_order", PCSYNCFREEILU, "-pc_syncfree_strategy level_order"},
+                    LifeCase{"csc_sync_free", PCSYNCFREEILU, "-pc_syncfree_strategy csc_sync_free"},
+                    LifeCase{"tiled", PCSYNCFREEILU, "-pc_syncfree_strategy tiled"},
+                    LifeCase{"dense_blocks", PCSYNCFREEILU, blocks + "level_order", 4},
+                    LifeCase{"tiles_of_dense_blocks", PCSYNCFREEILU, blocks + "tiled", 4},
+                    LifeCase{"chosen_dense_blocks", PCSYNCFREEILU, "", 4},
+                    LifeCase{"merged", PCSYNCFREEICC, "-pc_syncfree_strategy merged"},
+                    LifeCase{"cusparse", PCSYNCFREEILU, "-pc_syncfree_strategy cusparse"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

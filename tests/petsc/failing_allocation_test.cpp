@@ -151,18 +151,9 @@ void expect_survives(const char* type, const std::string& options, bool device, 
   EXPECT_GT(failed, 20) << "hardly any of " << k << " allocations was missed";
 }
 
-struct Case {
-  const char* name;
-  const char* type;
-  std::string options;
-  PetscInt block_size = 1; /* of the matrix */
-};
-
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
-
 const std::string ilu = "-pc_syncfree_", package = " -pc_factor_mat_solver_type syncfree";
 
-class OutOfMemory : public testing::TestWithParam<Case> {};
+class OutOfMemory : public testing::TestWithParam<LifeCase> {};
 
 TEST_P(OutOfMemory, is_an_error_and_the_objects_go_on)
 {
@@ -181,24 +172,26 @@ TEST_P(OutOfMemory, is_an_error_and_the_objects_go_on_on_a_device)
 
 INSTANTIATE_TEST_SUITE_P(
     Petsc, OutOfMemory,
-    testing::Values(Case{"ilu", PCSYNCFREEILU, ""}, Case{"icc", PCSYNCFREEICC, ""}, Case{"sor", PCSYNCFREESOR, ""},
-                    Case{"ilu_of_petsc", PCILU, package}, Case{"icc_of_petsc", PCICC, package + " " + ilu + "threads 2"},
-                    Case{"rcm", PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm"},
-                    Case{"multicolor", PCSYNCFREEILU, "-pc_factor_mat_ordering_type syncfree_multicolor"},
-                    Case{"cyclic", PCILU, "-pc_factor_mat_ordering_type syncfree_cyclic" + package},
-                    Case{"abmc_icc", PCSYNCFREEICC, "-pc_factor_mat_ordering_type syncfree_abmc"},
-                    Case{"nd_icc", PCSYNCFREEICC, "-pc_factor_mat_ordering_type nd -pc_factor_levels 1"},
-                    Case{"levels", PCSYNCFREEILU, "-pc_factor_levels 2 -pc_factor_nonzeros_along_diagonal"},
-                    Case{"shifted", PCSYNCFREEILU, "-pc_factor_shift_type nonzero -pc_factor_zeropivot 0.9"},
-                    Case{"single", PCSYNCFREEILU, ilu + "factor_precision single " + ilu + "strategy sync_free"},
-                    Case{"level_set", PCSYNCFREEILU, ilu + "strategy level_set"},
-                    Case{"blocks", PCSYNCFREEILU, ilu + "strategy blocks"},
-                    Case{"dense_blocks", PCSYNCFREEILU, ilu + "block_size 4", 4},
-                    Case{"chosen_dense_blocks", PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm", 4},
-                    Case{"recursive_block", PCSYNCFREEICC, ilu + "strategy recursive_block " + ilu + "cut_rows 9"},
-                    Case{"merged", PCSYNCFREEILU, ilu + "strategy merged"},
-                    Case{"trials", PCSYNCFREEILU, ilu + "select trials"},
-                    Case{"sor_by_strategy", PCSYNCFREESOR, "-pc_syncfree_strategy level_set -pc_sor_symmetric"}),
+    testing::Values(LifeCase{"ilu", PCSYNCFREEILU, ""}, LifeCase{"icc", PCSYNCFREEICC, ""},
+                    LifeCase{"sor", PCSYNCFREESOR, ""},
+                    LifeCase{"ilu_of_petsc", PCILU, package},
+                    LifeCase{"icc_of_petsc", PCICC, package + " " + ilu + "threads 2"},
+                    LifeCase{"rcm", PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm"},
+                    LifeCase{"multicolor", PCSYNCFREEILU, "-pc_factor_mat_ordering_type syncfree_multicolor"},
+                    LifeCase{"cyclic", PCILU, "-pc_factor_mat_ordering_type syncfree_cyclic" + package},
+                    LifeCase{"abmc_icc", PCSYNCFREEICC, "-pc_factor_mat_ordering_type syncfree_abmc"},
+                    LifeCase{"nd_icc", PCSYNCFREEICC, "-pc_factor_mat_ordering_type nd -pc_factor_levels 1"},
+                    LifeCase{"levels", PCSYNCFREEILU, "-pc_factor_levels 2 -pc_factor_nonzeros_along_diagonal"},
+                    LifeCase{"shifted", PCSYNCFREEILU, "-pc_factor_shift_type nonzero -pc_factor_zeropivot 0.9"},
+                    LifeCase{"single", PCSYNCFREEILU, ilu + "factor_precision single " + ilu + "strategy sync_free"},
+                    LifeCase{"level_set", PCSYNCFREEILU, ilu + "strategy level_set"},
+                    LifeCase{"blocks", PCSYNCFREEILU, ilu + "strategy blocks"},
+                    LifeCase{"dense_blocks", PCSYNCFREEILU, ilu + "block_size 4", 4},
+                    LifeCase{"chosen_dense_blocks", PCSYNCFREEILU, "-pc_factor_mat_ordering_type rcm", 4},
+                    LifeCase{"recursive_block", PCSYNCFREEICC, ilu + "strategy recursive_block " + ilu + "cut_rows 9"},
+                    LifeCase{"merged", PCSYNCFREEILU, ilu + "strategy merged"},
+                    LifeCase{"trials", PCSYNCFREEILU, ilu + "select trials"},
+                    LifeCase{"sor_by_strategy", PCSYNCFREESOR, "-pc_syncfree_strategy level_set -pc_sor_symmetric"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 /* Without memory for the analysis or the values of chosen blocks, the factor is PETSc's by entries. */

@@ -41,6 +41,15 @@ class Life {
   std::size_t kept_ = 0;
 };
 
+/* The type of a PC, its options, and the block size of its matrix, as a parameter of tests. */
+struct LifeCase {
+  const char *name, *type;
+  std::string options;
+  PetscInt block_size = 1;
+};
+
+inline void PrintTo(const LifeCase& c, std::ostream* out) { *out << c.name; }
+
 /* Makes the calls. after(name, code) is called after the first attempt at a failing call, before it is repeated. */
 void live(Life&, const std::function<void(const char*, PetscErrorCode)>& after);
 
