@@ -116,7 +116,8 @@ sanitize() {
   tests="$tests:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:Plans/0.*:PreconditionerTest/1.*"
   local group=${1#*-} barriers=256
   [ "$group" = dense ] && barriers=4096
-  export SYNCFREE_SHORT=1 SYNCFREE_WAIT_LIMIT=0  # a wait may last hundreds of times as long
+  # a wait may last hundreds of times as long, a test longer than its watchdog's time
+  export SYNCFREE_SHORT=1 SYNCFREE_WAIT_LIMIT=0 SYNCFREE_PATIENCE=10
   case $1 in *-*) [ -n "$(tests_of "$group")" ] || die "no group $group; there are ${groups[*]}" ;; esac
   case $1 in
     racecheck-*) check_races "$group" || return 1 ;;
