@@ -8,13 +8,14 @@
 #
 # Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too: memcheck, initcheck,
 # memcheck-dense, initcheck-dense, and synccheck-GROUP and racecheck-GROUP with a group of tests: analyses, rows,
-# solves, boxes, pipelines, planes, pairs, factors, shifts-ilu, shifts-icc, loops, columns, grids, scalars-0 to -3,
-# dense. schedules: threads sleep at random before they wait or publish; it needs schedules-build. soak: three programs
-# at once, each with other random matrices; soak-1 to -3: each alone, which tells whose memory it is. orders: each
-# memory order of the device is weakened in turn (tests/cuda/orders/weaken.py), which needs no other part. All others
-# but build need that one. PETSc is that of PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named
-# in CARRIED (default: device-carry ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its
-# source in a folder googletest of CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
+# solves, boxes, pipelines, planes, pairs, block-pairs-0, -1, factors, shifts-ilu, shifts-icc, loops, columns, grids,
+# scalars-0 to -3, dense-solves, dense-points, dense-blocks. schedules: threads sleep at random before they wait or
+# publish; it needs schedules-build. soak: three programs at once, each with other random matrices; soak-1 to -3: each
+# alone, which tells whose memory it is. orders: each memory order of the device is weakened in turn
+# (tests/cuda/orders/weaken.py), which needs no other part. All others but build need that one. PETSc is that of
+# PETSC_DIR, else an archive petsc-cuda-*.tar.xz in one of the folders named in CARRIED (default: device-carry
+# ../shared/petsc-cuda), unpacked to /opt. GoogleTest is what CMake finds, else its source in a folder googletest of
+# CARRIED. The parts with PETSc's harness put matrices and vectors on the device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . config/setup.sh
@@ -63,15 +64,16 @@ solved='Device.solves_*:Device.a_clean*'
 boxes='Device.tiled_solves_boxes*:Device.tiled_solves_grids*:Device.wavefront_solves_grids*'
 pipelines='Device.tiled_solves_chains*'
 laid='Device.tiled_lays*'
-pairs='DevicePair.is_its*:DevicePair.passes*:DevicePair.can_be*:DeviceBlockPair*'
+pairs='DevicePair.is_its*:DevicePair.passes*:DevicePair.can_be*'
 factored='Device.factors_of_grids*:Device.factors_with*'
 shifted='Device.factors_and*'
 looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
 # dense blocks; of the tests with all scalars those with double and, with long indices, complex
-dense='Dense*:PointTiles*:DeviceBlockTest/1.*:DeviceBlockTest/7.*:DeviceBlockDouble*:DeviceBlocks*'
-dense="$dense:DeviceBlockBattery*:DeviceBlockOrders*:DeviceBlockFailures*"
-groups=(analyses rows solves boxes pipelines planes pairs factors shifts-{ilu,icc} loops columns grids scalars-{0,1,2,3}
-  dense)
+dense_blocks='DeviceBlockTest/1.*:DeviceBlockTest/7.*:DeviceBlockDouble*:DeviceBlocks*:DeviceBlockBattery*'
+dense_blocks="$dense_blocks:DeviceBlockOrders*:DeviceBlockFailures*"
+dense="Dense*:PointTiles*:$dense_blocks"
+groups=(analyses rows solves boxes pipelines planes pairs block-pairs-{0,1} factors shifts-{ilu,icc} loops columns grids
+  scalars-{0,1,2,3} dense-{solves,points,blocks})
 tests_of() {
   case $1 in
     analyses) echo 'Plans/0.merge*:Plans/0.plan*' ;;
@@ -81,13 +83,18 @@ tests_of() {
     pipelines) echo "$pipelines" ;;
     planes) echo "$laid" ;;
     pairs) echo "$pairs" ;;
+    block-pairs-0) echo 'DeviceBlockPairOf/0.*' ;;
+    block-pairs-1) echo 'DeviceBlockPairOf/1.*:DeviceBlockPair.*' ;;
     factors) echo "$factored" ;;
     shifts-ilu | shifts-icc) echo "Device.factors_and_shifts_of_${1#shifts-}*" ;;
     loops) echo "$looped" ;;
     columns) echo 'DeviceColumns.are*:DeviceColumns.of_nodes*:DeviceColumns.do*' ;;
     grids) echo 'DeviceColumns.of_grids*' ;;
     scalars-[0-3]) echo "DeviceColumnsOf/${1#scalars-}.*" ;;
-    dense) echo "$dense" ;;
+    dense) echo "$dense" ;;  # for memcheck and initcheck
+    dense-solves) echo 'Dense*' ;;
+    dense-points) echo 'PointTiles*' ;;
+    dense-blocks) echo "$dense_blocks" ;;
   esac
 }
 
@@ -115,7 +122,7 @@ sanitize() {
   local tests="$solved:$boxes:$pipelines:$laid:Device*Pair*:CapturedSolves.*"
   tests="$tests:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:Plans/0.*:PreconditionerTest/1.*"
   local group=${1#*-} barriers=256
-  [ "$group" = dense ] && barriers=4096
+  case $group in dense*) barriers=4096 ;; esac
   # a wait may last hundreds of times as long, a test longer than its watchdog's time
   export SYNCFREE_SHORT=1 SYNCFREE_WAIT_LIMIT=0 SYNCFREE_PATIENCE=10
   case $1 in *-*) [ -n "$(tests_of "$group")" ] || die "no group $group; there are ${groups[*]}" ;; esac

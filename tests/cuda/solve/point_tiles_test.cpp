@@ -33,7 +33,8 @@ public:
     triangle_.show(t.pattern.view());
     triangle_.grid = grid ? *grid : find_grid(t.pattern.view(), t.lower);
     triangle_.block_size = t.size;
-    EXPECT_TRUE(find_levels(pattern_.view(), t.lower, triangle_.grid, &levels_));
+    constexpr std::uint64_t minute = 60'000'000'000;  // a tool may slow the search down
+    EXPECT_TRUE(find_levels(pattern_.view(), t.lower, triangle_.grid, &levels_, nullptr, minute));
     triangle_.device_levels = &levels_;
   }
 
