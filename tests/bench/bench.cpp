@@ -162,10 +162,10 @@ class Benchmark {
 /// Returns the number of failed matrices or problems.
 int run(Options* options)
 {
-  if (options->mat_type != "aij" && options->mat_type != "aijcusparse")
-    throw std::runtime_error("-bench_mat_type: '" + options->mat_type + "' is not aij or aijcusparse");
+  if (options->mat_type != "aij" && options->mat_type != "baij" && options->mat_type != "aijcusparse")
+    throw std::runtime_error("-bench_mat_type: '" + options->mat_type + "' is not aij, baij or aijcusparse");
   refuse_unknown_options();
-  on_device = options->mat_type == "aijcusparse";
+  on_device = options->mat_type == "aijcusparse", in_blocks = options->mat_type == "baij";
   if (print_help()) return 0;
   if (options->machine.empty()) options->machine = name_of_machine();
   print_system(*options);

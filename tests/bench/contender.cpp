@@ -13,7 +13,7 @@
 
 namespace bench {
 
-bool on_device = false;
+bool on_device = false, in_blocks = false;
 
 namespace {
 

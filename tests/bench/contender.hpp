@@ -78,6 +78,9 @@ Vendor vendor_of(const std::string& plan);
 /// True if matrices are on the device. Clocks are then read after synchronisation.
 extern bool on_device;
 
+/// True if matrices are MATSEQBAIJ, with the block sizes that their generators give.
+extern bool in_blocks;
+
 /// Returns the seconds of a monotonic clock.
 double now();
 

@@ -121,10 +121,9 @@ Matrix make_elasticity(std::int64_t rows)
   return make_springs({m, m, m});
 }
 
-/// Five unknowns a point, each of which depends on all of the point and of its neighbours.
-Matrix make_species(std::int64_t rows)
+/// Several unknowns a point, each of which depends on all of the point and of its neighbours.
+template <int unknowns> Matrix make_species(std::int64_t rows)
 {
-  constexpr int unknowns = 5;
   const std::int64_t m = edge((rows + unknowns - 1) / unknowns, 3);
   return grid({m, m, m}, neighbours(3, 1), unknowns, [](std::int64_t p, std::int64_t q, const Offset&, int r, int c) {
     const double reaction = 0.4 * (random_of(unknowns * p + r, unknowns * q + c, 6) - 0.5);
@@ -245,7 +244,12 @@ const std::vector<Generator>& generators()
       {"5pt", "5-point stencil on a square", make_5pt, true},
       {"9pt", "9-point stencil on a square", make_9pt, true},
       {"elasticity", "27-point stencil, three unknowns a node", make_elasticity, true},
-      {"species", "7-point stencil, five unknowns a point, which react with each other", make_species, false},
+      {"species", "7-point stencil, five unknowns a point, which react with each other", make_species<5>, false},
+      {"species2", "the same, two unknowns a point", make_species<2>, false},
+      {"species3", "the same, three unknowns a point", make_species<3>, false},
+      {"species4", "the same, four unknowns a point", make_species<4>, false},
+      {"species6", "the same, six unknowns a point", make_species<6>, false},
+      {"species7", "the same, seven unknowns a point", make_species<7>, false},
       {"banded", "20 random neighbours before each row, at most 2000 away", make_banded, true},
       {"powerlaw", "graph with power-law degrees, hubs last", make_powerlaw, true},
       {"mesh", "finite elements on a tetrahedral mesh of random points, RCM order", make_mesh, true},

@@ -81,7 +81,7 @@ PetscErrorCode read_cases(Items PetscOptionsObject, Options* o)
                       "Bytes that a .gz file may have unpacked; 0: half of what is free in TMPDIR or /tmp",
                       &o->unpacked));
   PetscCall(read_string(PetscOptionsObject, "-bench_sizes", "Rows of each without its own, at least", &o->sizes));
-  PetscCall(read_string(PetscOptionsObject, "-bench_mat_type", "Where matrices are: aij or aijcusparse", &o->mat_type));
+  PetscCall(read_string(PetscOptionsObject, "-bench_mat_type", "Matrices: aij, baij or aijcusparse", &o->mat_type));
   PetscCall(read_string(PetscOptionsObject, "-bench_strategies", "Strategies", &o->strategies));
   PetscCall(read_string(PetscOptionsObject, "-bench_threads", "Threads of each but serial", &o->threads));
   PetscCall(read_string(PetscOptionsObject, "-bench_kinds", "ilu, icc or both", &o->kinds));

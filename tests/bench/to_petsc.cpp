@@ -41,6 +41,7 @@ MatOwner to_petsc(const Matrix& A)
 void place(MatOwner* A)
 {
   if (on_device) ok(MatConvert(*A, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, A->out()));
+  if (in_blocks) ok(MatConvert(*A, MATSEQBAIJ, MAT_INPLACE_MATRIX, A->out()));
 }
 
 void set_random(Vec x) { ok(VecSetRandom(x, make_random())); }
