@@ -35,7 +35,7 @@ def hpcg_like():
         "set-ups; several processes; HPCG's own rating, which charges a tenth of the set-up to each solve.",
         "Rows stay in natural order: the norms of all residuals are those of a serial program, at "
         f"{first['check_edge']}^3 to {float(first['from_reference']):.0e}, so 50 iterations count as 50. Parts are "
-        "waited for, so their sum exceeds an iteration.")
+        "waited for, so their sum may exceed an iteration.")
 
 
 def sections():
