@@ -83,6 +83,9 @@ MatOwner make_sell(const Matrix& A)
   ok(MatCreate(PETSC_COMM_SELF, B.out()));
   ok(MatSetSizes(B, n, n, n, n));
   ok(MatSetType(B, on_device ? sell_on_device : MATSEQSELL));
+#if PETSC_VERSION_GE(3, 20, 0)
+  if (!on_device) ok(MatSeqSELLSetSliceHeight(B, 8));  // PETSc with CUDA takes 16, too many for the CPU
+#endif
   ok(MatSeqSELLSetPreallocation(B, 27, nullptr));
   for (PetscInt row = 0; row < n; ++row) {
     column.assign(A.column.begin() + A.row_begin[row], A.column.begin() + A.row_begin[row + 1]);
