@@ -56,7 +56,7 @@ foreach(source ${examples})
   add_dependencies(examples ${name})
 endforeach()
 
-file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp)
+file(GLOB bench_sources CONFIGURE_DEPENDS tests/bench/*.cpp tests/bench/hpcg_like/*.cpp)
 add_executable(syncfree_bench EXCLUDE_FROM_ALL ${bench_sources})
 target_compile_options(syncfree_bench PRIVATE ${petsc_warnings})
 # the tutorials' reader of matrix files and their mesh are C, of which C++ has much to say

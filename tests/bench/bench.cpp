@@ -5,7 +5,8 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 /// refresh PCSetUp() after new values on the same pattern, apply PCApply(). One process; threads are those of the
 /// plugin. With -bench_solves it times complete solves with KSP instead (solves.hpp), with -bench_symbolic the symbolic
 /// factorization alone (symbolic.hpp), with -bench_orderings it compares orders of the rows (orderings.hpp), with
-/// -bench_columns several right-hand sides together, compared with one (columns.hpp).
+/// -bench_columns several right-hand sides together, compared with one (columns.hpp), with -bench_hpcg_like HPCG-like
+/// solves (hpcg_like/run.hpp).
 ///
 ///   syncfree_bench -bench_matrices 7pt,5pt -bench_sizes 100000 -bench_threads 1,2 -bench_csv bench.csv
 ///
@@ -18,6 +19,7 @@ static char help[] = "Times set-up, refresh and application of every strategy be
 
 #include "columns.hpp"
 #include "generate.hpp"
+#include "hpcg_like/run.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "orderings.hpp"
@@ -170,6 +172,7 @@ int run(Options* options)
   if (options->machine.empty()) options->machine = name_of_machine();
   print_system(*options);
   if (options->solves) return run_solves(*options);
+  if (!options->hpcg_like.empty()) return run_hpcg_like(*options);
   if (!options->symbolic.empty()) return run_symbolic(*options, jobs(*options));
   if (!options->orderings.empty()) return run_orderings(*options, jobs(*options));
   if (!options->columns.empty()) return run_columns(*options, jobs(*options));

@@ -126,6 +126,23 @@ PetscErrorCode read_solves(Items PetscOptionsObject, Options* o)
 }
 
 template <class Items>
+PetscErrorCode read_hpcg_like(Items PetscOptionsObject, Options* o)
+{
+  PetscFunctionBeginUser;
+  PetscCall(read_string(PetscOptionsObject, "-bench_hpcg_like",
+                        "HPCG-like solves on grids with so many points an edge in place of applications",
+                        &o->hpcg_like));
+  PetscCall(read_string(PetscOptionsObject, "-bench_hpcg_like_check",
+                        "Edge at which their residuals are compared with a serial program's", &o->hpcg_like_check));
+  PetscCall(read_string(PetscOptionsObject, "-bench_hpcg_like_product", "Matrix type of CG's products: aij or sell",
+                        &o->hpcg_like_product));
+  PetscCall(read_flag(PetscOptionsObject, "-bench_hpcg_like_full_residual",
+                      "Residuals before a restriction in all rows, not in those of coarse points",
+                      &o->hpcg_like_full_residual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <class Items>
 PetscErrorCode read_origin(Items PetscOptionsObject, Options* o)
 {
   const char* commit = std::getenv("SYNCFREE_COMMIT");
@@ -179,6 +196,7 @@ PetscErrorCode read_options(Options* o)
   PetscCall(read_cases(PetscOptionsObject, o));
   PetscCall(read_effort(PetscOptionsObject, o));
   PetscCall(read_solves(PetscOptionsObject, o));
+  PetscCall(read_hpcg_like(PetscOptionsObject, o));
   PetscCall(read_origin(PetscOptionsObject, o));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);

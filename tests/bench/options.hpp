@@ -17,11 +17,12 @@ struct Options {
   std::string columns;   ///< numbers of right-hand sides together; empty: applications to one
   std::string orderings;  ///< orderings whose iterations are counted; empty: applications
   std::string symbolic;  ///< levels of fill of symbolic factorizations; empty: applications
+  std::string hpcg_like, hpcg_like_check = "32", hpcg_like_product = "aij";  ///< edges of grids; empty: applications
   std::string commit, machine, note;
   PetscInt levels = 0, repetitions = 5, most_iterations = 3000;
   PetscReal time = 2, slow = 0, tolerance = 1e4 * PETSC_MACHINE_EPSILON, gamg_rows = 1e9;
   PetscReal unpacked = 0;  ///< bytes of an unpacked .gz file, 0: half of the free space
-  PetscBool solves = PETSC_FALSE;
+  PetscBool solves = PETSC_FALSE, hpcg_like_full_residual = PETSC_FALSE;
 };
 
 PetscErrorCode read_options(Options* options);

@@ -8,6 +8,7 @@ import sys
 import rows
 from results import LIBRARY, card, fill, identifier, lines_of, number, path_of, section, table, times
 from result_tables_cpu import sections as sections_on_cpu
+from result_tables_hpcg_like import sections as sections_like_hpcg
 
 OURS, VENDOR, PETSC = "auto", "cusparse", rows.PETSC
 GRIDS_IN_PENCILS = ("5pt", "7pt", "9pt")
@@ -591,4 +592,4 @@ def sections():
               strategies_side_by_side, strategies_on_grids, memory_on_gpu, fill_on_gpu, blocks_on_gpu, whole_solves,
               orders_on_gpu, programs, sor_on_gpu, columns_on_gpu, several_ranks, single_precision)
     of_papers = (loops_on_gpu, algorithms_of_papers, verdicts, kernels_of_blocks)
-    return [f() for f in on_gpu] + sections_on_cpu() + [f() for f in of_papers]
+    return [f() for f in on_gpu] + sections_like_hpcg() + sections_on_cpu() + [f() for f in of_papers]

@@ -21,6 +21,7 @@ import sys
 import time
 
 from checks import Failure, Skip, expect, verdict
+from smoke_hpcg_like import hpcg_like_solves, other_sweeps_are_no_hpcg_like_solve
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
@@ -548,6 +549,8 @@ TESTS = (
     symbolic_factorizations,
     orderings_with_their_whole_solves,
     columns_together_beside_one,
+    hpcg_like_solves,
+    other_sweeps_are_no_hpcg_like_solve,
     whole_programs,
     papers,
     the_vendors_library_is_named,
