@@ -84,7 +84,7 @@ PetscErrorCode BorrowThere(const UsesDevice *object, BorrowedMatrix *borrowed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MATBAIJ and MATSBAIJ count no access to their values, so there is no access for reading only. */
+/* MATBAIJ and MATSBAIJ have no access to their values for reading only. */
 static PetscErrorCode BorrowBlocks(BorrowedMatrix *borrowed)
 {
   PetscScalar *value;
@@ -96,13 +96,17 @@ static PetscErrorCode BorrowBlocks(BorrowedMatrix *borrowed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Keeps the state of the matrix, which newer versions of PETSc increase here: every application would factor again. */
 static PetscErrorCode ReturnBlocks(BorrowedMatrix *borrowed)
 {
-  PetscScalar *value = const_cast<PetscScalar *>(borrowed->value);
+  PetscScalar     *value = const_cast<PetscScalar *>(borrowed->value);
+  PetscObjectState state;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)borrowed->block, &state));
   if (borrowed->upper) PetscCall(MatSeqSBAIJRestoreArray(borrowed->block, &value));
   else PetscCall(MatSeqBAIJRestoreArray(borrowed->block, &value));
+  PetscCall(PetscObjectStateSet((PetscObject)borrowed->block, state));
   borrowed->value = nullptr;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

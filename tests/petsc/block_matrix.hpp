@@ -7,6 +7,8 @@
 #include "../larger.hpp"
 #include "factored.hpp"
 
+#include <petsc/private/petscimpl.h> // PetscObjectStateGet()
+
 /* Random dense blocks on a 7-point grid. Diagonal blocks dominate, by the diagonal that is `beside` their own; with a factor
    by entries of such a matrix results depend on rounding, unless that is 0. */
 struct BlockMatrix {
@@ -79,12 +81,24 @@ inline testing::AssertionResult close(const Numbers& a, const Numbers& b)
   return testing::AssertionFailure() << "differ by " << worst << " of " << most;
 }
 
+/* Returns the state of the matrix that is factored: PETSc factors again when it has changed. */
+inline PetscObjectState state_of_operator(PC pc)
+{
+  Mat A;
+  PetscObjectState state;
+  ok(PCGetOperators(pc, nullptr, &A));
+  ok(PetscObjectStateGet((PetscObject)A, &state));
+  return state;
+}
+
 inline void expect_same_applies(const Factored& petsc, const Factored& ours, PetscInt n)
 {
   ASSERT_TRUE(petsc.usable()) << petsc.refusal.text;
   ASSERT_TRUE(ours.usable()) << ours.refusal.text;
   const Numbers b = random_numbers(n, 42);
+  const PetscObjectState before = state_of_operator(ours.pc);
   EXPECT_TRUE(close(applied(petsc, PCApply, b), applied(ours, PCApply, b)));
+  EXPECT_EQ(state_of_operator(ours.pc), before) << "factored again";
   EXPECT_TRUE(close(applied(petsc, PCApplyTranspose, b), applied(ours, PCApplyTranspose, b)));
 }
 
