@@ -35,9 +35,12 @@ theirs=$($python -c 'import petsc4py; print(petsc4py.get_config()["PETSC_DIR"])'
 # the PETSc is that of petsc4py, which pip hides from builds
 $python -m venv --without-pip --system-site-packages venv
 here=$work/venv/bin/python
-werror=
-if [ "${CI:-}" = true ]; then werror=SYNCFREE_WERROR=ON; fi # as build/host, so that ccache knows all objects
-if ! SKBUILD_CMAKE_DEFINE=$werror $here -m pip install -v --no-input "$root/plugin/python" >pip.log 2>&1 </dev/null; then
+# compiler and flags are those of the build, so that ccache knows all objects
+cache() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+export CC CXX SKBUILD_CMAKE_DEFINE
+CC=$(cache CMAKE_C_COMPILER) CXX=$(cache CMAKE_CXX_COMPILER)
+SKBUILD_CMAKE_DEFINE="SYNCFREE_WERROR=$(cache SYNCFREE_WERROR);SYNCFREE_KOKKOS=$(cache SYNCFREE_KOKKOS)"
+if ! $here -m pip install -v --no-input "$root/plugin/python" >pip.log 2>&1 </dev/null; then
   if grep -qE 'No matching distribution found for scikit-build-core|Could not find a version' pip.log; then
     skip "pip cannot download scikit-build-core: is there a network?"
   fi

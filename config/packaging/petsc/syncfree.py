@@ -47,7 +47,7 @@ class Configure(config.package.CMakePackage):
 
     def cmakeArguments(self, prefix, petsc):
         '''Compilers are those of PETSc. Optimization flags are not: the library's own default is Release.'''
-        args = ['-DCMAKE_INSTALL_PREFIX=' + prefix, '-DCMAKE_INSTALL_LIBDIR=lib', petsc]
+        args = ['-DCMAKE_INSTALL_PREFIX=' + prefix, '-DCMAKE_INSTALL_LIBDIR=lib', '-DSYNCFREE_KOKKOS=OFF', petsc]
         for language, name in (('C', 'C'), ('Cxx', 'CXX')):
             with self.Language(language):
                 args.append('-DCMAKE_' + name + '_COMPILER="' + self.getCompiler() + '"')
