@@ -60,12 +60,14 @@ check "pip's version is $version" test "$version" = \
 check "pip uninstalls it" $here -m pip uninstall -q -y petsc-syncfree
 check "and leaves nothing" test ! -e "$package"
 
-# PyPI's package `petsc` has a PETSc inside itself; where there is no petsc4py it is the one
+# PyPI's package `petsc` has a PETSc inside itself; where there is no petsc4py it is the one. pip hides it from builds by
+# a PYTHONPATH of its own
 $python -m venv --without-pip bare
 other=$(bare/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/petsc
-mkdir "$other"
+mkdir "$other" hidden
 echo "def get_config(): return {'PETSC_DIR': '$theirs'}" >"$other/__init__.py"
-cmake -S "$root" -B configured -DSKBUILD=2 -DPython3_EXECUTABLE="$work/bare/bin/python" -DSYNCFREE_KOKKOS=OFF \
-  -DSYNCFREE_CUDA=OFF >configured.log 2>&1 || tail -n 20 configured.log
+echo "raise ImportError" >hidden/petsc.py
+PYTHONPATH=$work/hidden cmake -S "$root" -B configured -DSKBUILD=2 -DPython3_EXECUTABLE="$work/bare/bin/python" \
+  -DSYNCFREE_KOKKOS=OFF -DSYNCFREE_CUDA=OFF >configured.log 2>&1 || tail -n 20 configured.log
 check "or that of the package petsc" grep -qF "PETSC_DIR of Python's package petsc: $theirs" configured.log
 echo "RESULT $passed 0 0"
