@@ -18,7 +18,7 @@ SOURCES = [
     if p.suffix in (".hpp", ".cpp", ".h", ".c", ".cuh", ".cu", ".py", ".sh", ".cmake")
 ]
 TOP = set("""plugin src include tests examples config CMakeLists.txt README.md CMakePresets.json LICENSE CHANGELOG.md
-             CITATION.cff .ci .clang-format .clang-tidy .editorconfig .gitignore""".split())
+             CITATION.cff .ci .github .clang-format .clang-tidy .editorconfig .gitignore""".split())
 
 # Pages that must exist, and how many lines they may have: to be read in one go
 MAPS = {"README.md": 200, "src/README.md": 170, "src/cuda/README.md": 200}

@@ -76,7 +76,7 @@ package_names() {
   echo build-essential cmake ninja-build pkg-config libgtest-dev python3
   case $1 in
     bench) echo python3-matplotlib ;;
-    test) echo clang "$(clang_runtime)" libomp-dev python3-numpy ccache python3-matplotlib ;;
+    test) echo clang "$(clang_runtime)" libomp-dev ccache python3-numpy python3-matplotlib python3-pip python3-yaml ;;
     matrix) echo ccache ;;
   esac
   if [ "$petsc_from_user" = yes ]; then return; fi

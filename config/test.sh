@@ -49,6 +49,7 @@ export SYNCFREE_MATRICES="$PWD/../shared/matrices"
 
 stage rules python3 config/rules.py
 stage scripts python3 tests/config/scripts.py
+stage packaging $python tests/config/packaging.py
 step build build_host "all syncfree_bench poisson convection elasticity mesh_diffusion mesh_convection \
   bratu reaction flow load"
 for test in core core_allocation host_allocation host; do gtest $test build/host/${test}_tests; done
@@ -82,6 +83,7 @@ take_over petsc "$PETSC_DIR" "$PETSC_ARCH" build/host
 stage gallery python3 examples/gallery.py
 stage bench python3 tests/bench/smoke.py --program build/host/syncfree_bench --work build/bench-smoke
 step install bash tests/install/run.sh build/host build/install
+stage pip bash tests/install/pip.sh build/host build/pip
 stage readme python3 tests/install/readme.py --petsc-dir "$PETSC_DIR" --petsc-arch "$PETSC_ARCH" \
   --program build/host/examples/poisson --work build/readme
 

@@ -1,7 +1,8 @@
 /*
-  Registration: with `-dll_append /path/libsyncfree_ilu.so` PETSc calls PetscDLLibraryRegister_syncfree_ilu(); a program
-  that links this library calls PCSyncFreeRegister(). Both first check that this library was built for the running PETSc,
-  because it uses PETSc's private structures.
+  Registration: with `-dll_append /path/libsyncfree_ilu.so` PETSc calls PetscDLLibraryRegister_syncfree_ilu(), a PETSc
+  that was configured with this library PetscDLLibraryRegister_petscsyncfree_ilu(); a program that links it calls
+  PCSyncFreeRegister(). All first check that this library was built for the running PETSc, because it uses PETSc's
+  private structures.
 */
 
 #include "report.hpp"
@@ -164,5 +165,11 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_syncfree_ilu(void)
     std::fprintf(stderr, "libsyncfree_ilu: the PETSc (%d.%d) it was built for is not initialized: PetscInitialize() was not called, or the program uses another PETSc; in that case rebuild it with the PETSC_DIR and PETSC_ARCH of this program\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR);
     return (PetscErrorCode)PETSC_ERR_ORDER;
   }
+  return PCSyncFreeRegister();
+}
+
+/* By the name libpetscsyncfree_ilu.so: config/packaging/petsc */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscsyncfree_ilu(void)
+{
   return PCSyncFreeRegister();
 }

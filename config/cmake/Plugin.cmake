@@ -73,6 +73,9 @@ install(DIRECTORY examples/ksp/tutorials/ DESTINATION ${CMAKE_INSTALL_DATADIR}/s
   PATTERN output EXCLUDE)
 set(SYNCFREE_PYTHON_DIR "" CACHE STRING
   "Where the Python module is installed, from the prefix; empty: where Python looks, else lib/python3/site-packages")
+if(NOT SYNCFREE_PYTHON_FILE)
+  set(SYNCFREE_PYTHON_FILE syncfree_ilu.py)
+endif()
 set(SYNCFREE_PYTHON_FALLBACK ${CMAKE_INSTALL_LIBDIR}/python3/site-packages)
 find_package(Python3 QUIET COMPONENTS Interpreter)
 configure_file(config/cmake/InstallPython.cmake.in InstallPython.cmake @ONLY)

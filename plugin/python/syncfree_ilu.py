@@ -11,12 +11,15 @@
 `__version__` is the version of the library.
 
 The environment variable SYNCFREE_ILU_LIBRARY may name the library's file. Otherwise the library is searched for in the
-directory of this file, then in the one where it was installed with this file (in the repository: build/host).
+directory of this file, then in the one where it was installed with this file (in the repository: build/host). `library()`
+returns the path, for `-dll_append` in programs without Python.
 """
 
 import ctypes
 import os
 
+import numpy
+import petsc4py
 from petsc4py import PETSc
 
 _NAME = "libsyncfree_ilu.so"
@@ -53,7 +56,7 @@ def register():
     if not PETSc.Sys.isInitialized():
         raise RuntimeError("call petsc4py.init() before syncfree_ilu.register()")
     path = library()
-    needed = "it must be built for PETSc " + ".".join(map(str, PETSc.Sys.getVersion()))
+    needed = f"it must be built for {running_petsc()}"
     try:
         loaded = ctypes.CDLL(path)
         error = loaded.PetscDLLibraryRegister_syncfree_ilu()
@@ -62,6 +65,15 @@ def register():
     if error:
         raise RuntimeError(f"{path} could not be registered (PETSc error {error}); {needed}")
     return loaded
+
+
+def running_petsc():
+    """Returns what a library must be built for: version, scalars, indices and place of the PETSc of petsc4py."""
+    version = ".".join(map(str, PETSc.Sys.getVersion()))
+    scalar, index = (numpy.dtype(kind).name for kind in (PETSc.ScalarType, PETSc.IntType))
+    found = petsc4py.get_config()
+    place = f"PETSC_DIR={found.get('PETSC_DIR', '')} PETSC_ARCH={found.get('PETSC_ARCH', '')}".strip()
+    return f"PETSc {version}, scalars {scalar}, indices {index}, {place}"
 
 
 def _version():

@@ -91,7 +91,7 @@ check "sync-free loop without" eval "$loop -pthread -o $work/loop_threads && $wo
 check "-ffast-math is refused in words" grep -q 'error.*-ffast-math' <($loop -ffast-math -fsyntax-only 2>&1)
 
 # the entry point and the C interface, nothing of the C++ inside
-interface='^(PC|Mat|PCCreate_)SyncFree|^PetscDLLibraryRegister_syncfree_ilu$|^(__bss_start|_edata|_end)$'
+interface='^(PC|Mat|PCCreate_)SyncFree|^PetscDLLibraryRegister_(petsc)?syncfree_ilu$|^(__bss_start|_edata|_end)$'
 exported=$(nm -D --defined-only "$lib/libsyncfree_ilu.so" | awk '{print $3}' | grep -vE "$interface" || true)
 check "exports only its interface${exported:+, but has $exported}" test -z "$exported"
 check "depends on PETSc by name" grep -q 'NEEDED.*libpetsc' <(readelf -d "$lib/libsyncfree_ilu.so")

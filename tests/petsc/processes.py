@@ -524,11 +524,11 @@ def libraries_for_other_scalars_or_indices_are_refused_in_words(petsc):
 def a_library_for_another_petsc_is_refused_in_petsc4py(petsc, other=None):
     if not other:
         raise Skip("--other-petsc-dir and --other-library were not given")
-    directory = petsc4py_directory(petsc)
-    foreign = other if directory == os.path.realpath(petsc.directory) else petsc
+    ours, foreign = (petsc, other) if petsc4py_directory(petsc) == os.path.realpath(petsc.directory) else (other, petsc)
     env = petsc.environment(PYTHONPATH=os.path.join(PLUGIN, "python"), SYNCFREE_ILU_LIBRARY=foreign.library)
     result = run([PYTHON, os.path.join(HERE, "petsc4py_program.py")], 120, env)
-    result.expect(result.status > 0, "was accepted, or ended by a signal").has(foreign.version)
+    words = f"built for PETSc {ours.version}, scalars float64, indices int32, PETSC_DIR="
+    result.expect(result.status > 0, "was accepted, or ended by a signal").has(foreign.version, words)
 
 
 # ---- running them ----
