@@ -184,7 +184,9 @@ template <class T, class I> bool StrategyChooser<T, I>::limit_merging()
   const auto of_entry = static_cast<double>(
       a_.options.single_storage ? bytes_of_merged_entry<single_t<T>, I> : bytes_of_merged_entry<T, I>);
   const bool of_pair = task_.factorizes && a_.row_order.empty() && merged_gains_by_pair(L().n(), found_.longest());
-  const double around = bytes() + bytes_of_merged_row<T, I>(of_pair) * rows, least = around + of_entry * unmerged;
+  const double of_groups = sizeof(I) * (static_cast<double>(a_.levels.lower) + static_cast<double>(a_.levels.upper));
+  const double around = bytes() + of_groups + bytes_of_merged_row<T, I>(of_pair) * rows;
+  const double least = around + of_entry * unmerged;
   for (const TriangleIndex which : {lower, upper}) {
     DeviceTriangle<I>& triangle = which == lower ? L() : U();
     const double most = std::clamp((a_.memory_limit - around) / unmerged * entries_of(triangle), 0.0, 1e18);

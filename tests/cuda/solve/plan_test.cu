@@ -241,7 +241,7 @@ TYPED_TEST(Plans, merge_levels_within_some_bytes_after_a_sample)
   MergeRule rule;
   rule.run_levels = 64;
   rule.entry_bytes = 14, rule.substitution_bytes = 8;
-  for (const std::int64_t most : {14000000, 7000000, 4000000, 1000000}) {
+  for (const std::int64_t most : {14000000, 4000000, 1000000}) {
     rule.most_bytes = most;
     for (const bool lower : {true, false})
       expect_the_plan_of_the_host(grid_triangle<I>(20, 3000, lower), lower, rule, lower);

@@ -338,7 +338,9 @@ private:
   void begin_count()
   {
     SYNCFREE_CUDA(MemoryPool::wait_for_device());
-    memory_.reset();
+    const bool had_mailbox = memory_.has_value();
+    memory_.reset();  // first: there may be no room for two
+    if (had_mailbox) memory_.emplace(n());  // now: the next launch may be captured
     columns_ = ValueLaunches<T>(n(), name());
     counter_.restart();
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
