@@ -67,7 +67,7 @@ static PetscErrorCode SetMemoryLimit(PC pc, PetscReal megabytes)
   PetscCall(QuerySettings(pc, &old, &user));
   if (!old) PetscFunctionReturn(PETSC_SUCCESS);
   if (megabytes == (PetscReal)PETSC_DECIDE) megabytes = 0;
-  PetscCheck(megabytes >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Memory limit %g must be a number of megabytes, PETSC_INFINITY, or PETSC_DECIDE for a multiple of PETSc's factor", (double)megabytes);
+  PetscCheck(megabytes >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Memory limit %g must be a number of megabytes, PETSC_INFINITY, or PETSC_DECIDE for the default", (double)megabytes);
   Settings settings            = *old;
   settings.solver.memory_limit = megabytes >= PETSC_INFINITY ? std::numeric_limits<double>::infinity() : (double)megabytes;
   PetscCall(ChangeSettings(pc, settings));
@@ -313,7 +313,7 @@ PetscErrorCode PCSyncFreeGetFactorPrecision(PC pc, PCSyncFreePrecisionType *prec
 
    Input Parameters:
 +  pc        - the preconditioner context
--  megabytes - the limit in units of 10^6 bytes for each process, `PETSC_INFINITY` for none (default), or `PETSC_DECIDE`
+-  megabytes - the limit in units of 10^6 bytes for each process, `PETSC_INFINITY` for none, or `PETSC_DECIDE` (default)
 
    Options Database Key:
 .  -pc_syncfree_memory_limit (auto|unlimited|megabytes) - the limit
@@ -349,7 +349,7 @@ PetscErrorCode PCSyncFreeSetMemoryLimit(PC pc, PetscReal megabytes)
 .  pc - the preconditioner, of type `PCSYNCFREEILU`, `PCSYNCFREEICC` or `PCSYNCFREESOR`
 
    Output Parameter:
-.  megabytes - the limit in units of 10^6 bytes, `PETSC_INFINITY` for none, or `PETSC_DECIDE`
+.  megabytes - the limit in units of 10^6 bytes, `PETSC_INFINITY` for none, or `PETSC_DECIDE` by default
 
    Level: intermediate
 

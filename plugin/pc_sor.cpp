@@ -490,7 +490,7 @@ static PetscErrorCode CreateSor(PC pc)
    Options Database Keys:
 +  -pc_syncfree_strategy (auto|...)              - algorithm of the sweeps, see `-help` for the names
 .  -pc_syncfree_threads n                        - number of CPU threads
-.  -pc_syncfree_memory_limit (auto|unlimited|megabytes) - memory of rows and plan on a GPU (default unlimited; auto: 6 times that of PETSc's ILU(0), at least 64)
+.  -pc_syncfree_memory_limit (auto|unlimited|megabytes) - memory of rows and plan on a GPU (default auto: 6 times that of PETSc's ILU(0), at least 64)
 .  -pc_syncfree_wait_limit seconds               - time after which a kernel on a GPU whose threads wait for each other gives up (0: never, default 60)
 .  -pc_syncfree_use_inodes (true|false)          - relax inodes, rows with the same columns, together if the matrix uses them
 .  -pc_syncfree_view [viewer]                    - print what runs once per analysis, for all processes; the viewer is given as to `-ksp_view`

@@ -13,8 +13,8 @@ namespace syncfree {
 
 constexpr double megabyte = 1e6;  ///< as views print them
 
-/// The limit by size: a multiple of what PETSc's factor takes, but not less than a small plan may take in any case.
-constexpr double limit_in_factors = 6, least_limit = 64 * megabyte;
+/// The default limit: a multiple of what PETSc's factor takes, but not less than a small plan may take in any case.
+constexpr double default_limit_in_factors = 6, least_default_limit = 64 * megabyte;
 
 /// Returns the bytes of PETSc's incomplete factor as a matrix of type seqaij: values and column indices, and for each
 /// row its offset, its diagonal's and an inverse pivot.
@@ -30,7 +30,7 @@ inline double petsc_factor_bytes(double rows, double entries, std::size_t scalar
 inline double memory_limit_in_force(const SolverOptions& options, double petsc_bytes)
 {
   if (options.memory_limit > 0) return options.memory_limit * megabyte;
-  return std::max(limit_in_factors * petsc_bytes, least_limit);
+  return std::max(default_limit_in_factors * petsc_bytes, least_default_limit);
 }
 
 /// Returns the clause that a view has for a strategy that was not taken: "merged would take 210 MB, more than the

@@ -3,7 +3,6 @@
 /// The options of a preconditioner.
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <tuple>
 
@@ -27,9 +26,9 @@ struct SolverOptions {
   bool trials = false;  ///< `auto` plans and times a few strategies instead of using its model
   double wait_limit = 60;  ///< seconds of waiting after which a GPU thread block gives its launch up; 0: none
   int block_size = 1;  ///< unknowns of a dense block (syncfree/blocks.hpp)
-  /// Device: megabytes of factor and plan that `auto` and `merged` keep to; infinity: no limit; 0: by
-  /// memory_limit_in_force(). `level_order` and other strategies by name may take more.
-  double memory_limit = std::numeric_limits<double>::infinity();
+  /// Device: megabytes of factor and plan that `auto` and `merged` keep to; 0: by memory_limit_in_force(); infinity: no
+  /// limit. `level_order` and other strategies by name may take more.
+  double memory_limit = 0;
 
   /// All of them, to compare: an analysis serves other options only if these are equal.
   auto fields() const

@@ -3,6 +3,7 @@
 #include "merge_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <utility>
@@ -60,39 +61,47 @@ public:
   {
   }
 
-  /// Finds the groups for one hop time; they may have more entries than the rule allows.
-  void merge(double hop)
+  /// Finds the groups for one hop time; they may have more entries than the rule allows, but keep to the run's room.
+  void merge(double hop, const RunRoom& room)
   {
+    const MergeRule& rule = task_->rule;
     made_.clear_patterns(), depth_.clear(), group_.clear();
     counts_ = {};
-    stamp_.assign(task_->T.n, 0);
+    stamp_.assign(task_->T.n, 0), outside_stamp_.assign(task_->T.n, I(-1));
     row_at_hand_ = 0;
-    GroupTimes times = {hop, task_->rule.entry};
+    GroupTimes times = {hop, rule.entry};
+    for (int size = 0; size < GroupPrefixes::sizes; ++size)
+      prefixes_[static_cast<std::size_t>(size)] = GroupPrefixes::of_size(size, hop, rule.entry);
     std::int64_t group_levels = 0;
     for (I level = first_; level < last_; ++level) {
-      const std::int64_t plain = plain_entries(level);
-      counts_.plain += plain;
-      if (level > first_ && group_levels < task_->rule.most_levels) {
-        merge_level(level);
-        if (times.join(static_cast<std::int64_t>(level_.pattern_entries()), plain)) {
-          append(level, static_cast<I>(group_levels++));
-          counts_.longest = std::max(counts_.longest, group_levels);
-          continue;
-        }
+      bool joins = level > first_ && group_levels < rule.most_levels;
+      RunCounts own;
+      if (joins) {
+        own = merge_level(level, group_levels);
+        RunCounts with = counts_;
+        with.add_levels(own);
+        joins = span_of(level) <= most_span && room.has_room(PlanBytes(rule), with) &&
+                times.join(own.entries, own.plain);
       }
-      group_begin_ = task_->levels.level_begin[level];
-      ++counts_.groups;
-      merge_level(level);
-      append(level, 0);
-      group_levels = 1;
+      if (!joins) {
+        group_begin_ = task_->levels.level_begin[level];
+        outside_ = 0;
+        group_levels = 0;
+        ++counts_.groups;
+        own = merge_level(level, 0);
+        times.start_group(own.plain);
+      }
+      append(level, static_cast<I>(group_levels++));
+      counts_.add_levels(own);
       counts_.longest = std::max(counts_.longest, group_levels);
-      times.start_group(plain);
+      for (GroupPrefixes& prefix : prefixes_) prefix.add_level(!joins, own);
     }
-    counts_.entries = static_cast<std::int64_t>(made_.pattern_entries());
     std::vector<I>().swap(stamp_);
+    std::vector<I>().swap(outside_stamp_);
   }
 
   const RunCounts& counts() const { return counts_; }
+  const RunPrefixes& prefixes() const { return prefixes_; }
   I first_place() const { return first_place_; }
   const Patterns<I>& patterns() const { return made_; }
   const std::vector<I>& depth() const { return depth_; }  ///< by place, relative to the first
@@ -110,8 +119,15 @@ private:
     return sum;
   }
 
+  /// Returns the span of the current group with a level that merge_level() has looked at.
+  std::int64_t span_of(I level) const
+  {
+    return static_cast<std::int64_t>(task_->levels.level_begin[level + 1]) - group_begin_ + outside_;
+  }
+
   /// Computes the patterns of the level's rows in the current group; the level alone if the group begins with it.
-  void merge_level(I level)
+  /// Returns the counts of the level.
+  RunCounts merge_level(I level, std::int64_t depth)
   {
     const PatternView<I>& T = task_->T;
     level_.clear_patterns();
@@ -122,8 +138,12 @@ private:
       inside_.clear();
       for (I k = T.row_begin[row]; k < T.row_begin[row + 1]; ++k) {
         const I other = task_->place[T.column[k]];
-        if (other < group_begin_) add_column(other, &level_.r);
-        else inside_.push_back(other);
+        if (other >= group_begin_) {
+          inside_.push_back(other);
+          continue;
+        }
+        add_column(other, &level_.r);
+        if (outside_stamp_[other] != group_begin_) outside_stamp_[other] = group_begin_, ++outside_;
       }
       /* the latest first: it already brings all that earlier rows which it reads would bring */
       std::sort(inside_.rbegin(), inside_.rend());
@@ -135,6 +155,16 @@ private:
       level_.p_end.push_back(level_.p.size());
       level_.r_end.push_back(level_.r.size());
     }
+    RunCounts own;
+    own.levels = 1;
+    own.entries = static_cast<std::int64_t>(level_.pattern_entries()), own.plain = plain_entries(level);
+    own.substitutions = rows_of(level) * count_substitutions(static_cast<std::uint64_t>(depth));
+    return own;
+  }
+
+  std::int64_t rows_of(I level) const
+  {
+    return static_cast<std::int64_t>(task_->levels.level_begin[level + 1]) - task_->levels.level_begin[level];
   }
 
   /// Starts a new stamp. Levels are tried at most twice, so up to 2 n rows need distinct stamps.
@@ -165,17 +195,19 @@ private:
   void append(I level, I depth)
   {
     made_.append(level_);
-    const auto rows = static_cast<std::size_t>(task_->levels.level_begin[level + 1] - task_->levels.level_begin[level]);
+    const auto rows = static_cast<std::size_t>(rows_of(level));
     group_.insert(group_.end(), rows, static_cast<I>(counts_.groups - 1));
     depth_.insert(depth_.end(), rows, depth);
-    counts_.substitutions += static_cast<std::int64_t>(rows) * count_substitutions(static_cast<std::uint64_t>(depth));
   }
 
   const Task<I>* task_;
   I first_, last_, first_place_;
   RunCounts counts_;
+  RunPrefixes prefixes_;
   I group_begin_ = 0;           ///< place where the current group begins
+  std::int64_t outside_ = 0;    ///< places outside that it reads
   std::vector<I> stamp_;        ///< by place: the last row (row_at_hand_) that has read it
+  std::vector<I> outside_stamp_;  ///< by place: where the last group that has read it from outside begins
   I row_at_hand_ = 0;           ///< from 1 on
   std::vector<I> inside_;       ///< places of its group that the current row reads
   Patterns<I> level_, made_;
@@ -222,7 +254,7 @@ public:
   {
   }
 
-  /// Returns the group's span.
+  /// Returns the span of a group of several levels, else 0.
   std::int64_t number_group(I group)
   {
     const I first = plan_.group_begin[group], last = plan_.group_begin[group + 1];
@@ -235,6 +267,7 @@ public:
     std::sort(outside_.begin(), outside_.end());
     for (std::size_t at = 0; at < outside_.size(); ++at) number_[outside_[at]] = static_cast<std::uint16_t>(at);
     for (I k = begin; k < end; ++k) plan_.r_local[k] = number_[plan_.r_column[k]];
+    if (plan_.depth[last - 1] == 0) return 0;
     return static_cast<std::int64_t>(last) - first + static_cast<std::int64_t>(outside_.size());
   }
 
@@ -261,7 +294,6 @@ template <class I> void number_outside(const MergeRule& rule, MergePlan<I>* plan
       span[t] = std::max(span[t], numbering.number_group(static_cast<I>(g)));
   });
   for (const std::int64_t s : span) plan->span = std::max(plan->span, s);
-  if (plan->span > 0x10000) plan->r_local = Array<std::uint16_t>();
 }
 
 /// Rows that a forecast examines, in how many samples, and the level width above which it examines none.
@@ -283,16 +315,102 @@ template <class I> double plain_entries(PatternView<I> T)
 
 template <class I> FoundGroups merge_runs(const Task<I>& task, std::vector<Run<I>>* runs)
 {
-  const auto merge = [&](double hop) {
-    for_parts(task.rule.threads, runs->size(), [&](std::size_t t) { (*runs)[t].merge(hop); });
+  const auto merge = [&](double hop, const std::vector<RunRoom>& rooms) {
+    for_parts(task.rule.threads, runs->size(),
+              [&](std::size_t t) { (*runs)[t].merge(hop, rooms.empty() ? RunRoom() : rooms[t]); });
     std::vector<RunCounts> counts;
     for (const Run<I>& run : *runs) counts.push_back(run.counts());
     return counts;
   };
-  return merge_until_few(task.rule, plain_entries(task.T), static_cast<double>(std::numeric_limits<I>::max()), merge);
+  const auto prefixes = [&] {
+    std::vector<RunPrefixes> all;
+    for (const Run<I>& run : *runs) all.push_back(run.prefixes());
+    return all;
+  };
+  const auto limit = static_cast<double>(std::numeric_limits<I>::max());
+  return merge_until_few(task.rule, plain_entries(task.T), limit, merge, prefixes);
+}
+
+/// Returns the counts of a run whose groups are their prefixes, if there were such a prefix at each level.
+RunCounts counts_of(const RunCounts& run, const GroupPrefixes& prefix)
+{
+  const double times = static_cast<double>(run.plain) / std::max(static_cast<double>(prefix.plain), 1.0);
+  const double of_levels = static_cast<double>(run.levels) / std::max(static_cast<double>(prefix.levels), 1.0);
+  const auto scaled = [](double by, std::int64_t count) {
+    return static_cast<std::int64_t>(std::llround(by * static_cast<double>(count)));
+  };
+  RunCounts made = run;
+  made.entries = scaled(times, prefix.entries), made.substitutions = scaled(times, prefix.substitutions);
+  made.groups = scaled(of_levels, run.groups);
+  made.longest = scaled(1 / of_levels, run.longest);
+  return made;
+}
+
+RunCounts unmerged(const RunCounts& run)
+{
+  RunCounts made = run;
+  made.groups = run.levels, made.entries = run.plain, made.substitutions = 0, made.longest = 1;
+  return made;
+}
+
+/// Returns a + t (b - a).
+RunCounts between(const RunCounts& a, const RunCounts& b, double t)
+{
+  const auto at = [&](std::int64_t RunCounts::*count) {
+    return a.*count + static_cast<std::int64_t>(t * static_cast<double>(b.*count - a.*count));
+  };
+  RunCounts made = a;
+  for (const auto count : {&RunCounts::groups, &RunCounts::entries, &RunCounts::substitutions, &RunCounts::longest})
+    made.*count = at(count);
+  return made;
+}
+
+double bytes_of(const MergeRule& rule, const std::vector<RunCounts>& runs)
+{
+  const RunCounts sum = sum_of(runs);
+  return static_cast<double>(PlanBytes(rule).sum(sum.entries, sum.substitutions));
 }
 
 }  // namespace
+
+FoundGroups smaller_groups(const MergeRule& rule, const FoundGroups& found, const std::vector<RunPrefixes>& prefixes,
+                           double most)
+{
+  FoundGroups made = found;
+  made.hop = 0;
+  for (RunCounts& run : made.counts) run = unmerged(run);
+  if (bytes_of(rule, made.counts) > most) return made;
+  std::vector<RunCounts> larger = found.counts, smaller = larger;
+  for (std::size_t size = 0; size < GroupPrefixes::sizes; ++size, larger.swap(smaller)) {
+    for (std::size_t r = 0; r < smaller.size(); ++r) smaller[r] = counts_of(found.counts[r], prefixes[r][size]);
+    const double few = bytes_of(rule, smaller), many = bytes_of(rule, larger);
+    if (few > most) continue;
+    const double t = many > few ? std::clamp((many - most) / (many - few), 0.0, 1.0) : 1.0;
+    for (std::size_t r = 0; r < smaller.size(); ++r) made.counts[r] = between(larger[r], smaller[r], t);
+    made.hop = found.hop * std::pow(GroupPrefixes::ratio, static_cast<double>(size) + t);
+    break;
+  }
+  return made;
+}
+
+std::vector<RunRoom> share_room(const MergeRule& rule, const FoundGroups& foreseen, double most)
+{
+  constexpr double reserved = 0.9;  // of a run's mean: what earlier levels leave to later ones
+  const auto of_entry = static_cast<double>(rule.entry_bytes);
+  const auto plain_of = [&](const RunCounts& run) { return of_entry * static_cast<double>(run.plain); };
+  const auto more_of = [&](const RunCounts& run) { return std::max(0.0, bytes_of(rule, {run}) - plain_of(run)); };
+  double plain = 0, more = 0;
+  for (const RunCounts& run : foreseen.counts) plain += plain_of(run), more += more_of(run);
+  std::vector<RunRoom> rooms;
+  for (const RunCounts& run : foreseen.counts) {
+    const double share = more > 0 ? more_of(run) / more : plain_of(run) / plain;
+    const double bytes = plain_of(run) + (most - plain) * share;
+    const double mean = bytes / std::max(static_cast<double>(run.plain), 1.0);
+    const double reserve = std::max(of_entry, reserved * mean);
+    rooms.push_back({static_cast<std::int64_t>(bytes), run.plain, static_cast<std::int64_t>(reserve)});
+  }
+  return rooms;
+}
 
 bool may_merge(std::int64_t rows, std::int64_t levels, std::int64_t longest)
 {
@@ -332,20 +450,17 @@ template <class I> std::vector<LevelRange> sample_of_runs(const std::vector<I>& 
   return runs;
 }
 
-MergeForecast forecast_of(const std::vector<LevelRange>& runs, const FoundGroups& found, double levels, double plain)
+MergeForecast forecast_of(const FoundGroups& found, double levels, double plain)
 {
-  MergeForecast sum;
-  double looked_at = 0;
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    looked_at += static_cast<double>(runs[r].last - runs[r].first);
-    sum.groups += static_cast<double>(found.counts[r].groups);
-    sum.longest = std::max(sum.longest, found.counts[r].longest);
-  }
-  sum.groups *= levels / std::max(looked_at, 1.0);
-  sum.of_all = looked_at >= levels;
-  sum.entries = scaled_entries(found.counts, plain);
-  sum.short_of_memory = found.short_of_memory;
-  return sum;
+  const RunCounts seen = sum_of(found.counts);
+  const auto looked_at = static_cast<double>(seen.levels);
+  MergeForecast all;
+  all.groups = static_cast<double>(seen.groups) * levels / std::max(looked_at, 1.0);
+  all.entries = static_cast<double>(seen.entries) * plain / std::max(static_cast<double>(seen.plain), 1.0);
+  all.longest = seen.longest;
+  all.of_all = looked_at >= levels;
+  all.short_of_memory = found.short_of_memory;
+  return all;
 }
 
 template <class I>
@@ -358,7 +473,7 @@ try {
   if (sample.empty()) sample = cut_into_runs(levels.level_begin, rule);
   std::vector<Run<I>> runs = make_runs(task, sample);
   const FoundGroups found = merge_runs(task, &runs);
-  *out = forecast_of(sample, found, static_cast<double>(levels.count), plain_entries(T));
+  *out = forecast_of(found, static_cast<double>(levels.count), plain_entries(T));
   return {};
 } catch (const std::bad_alloc&) {
   return failed(Code::out_of_memory);

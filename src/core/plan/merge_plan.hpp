@@ -24,6 +24,8 @@
 
 namespace syncfree {
 
+constexpr std::int64_t any_bytes = std::numeric_limits<std::int64_t>::max();  ///< no limit
+
 /// Rule that decides where groups end. Microseconds of an H200: a hop from one level to the next, and an entry when the
 /// device is saturated (0.58 TB/s).
 struct MergeRule {
@@ -32,10 +34,10 @@ struct MergeRule {
   std::int64_t most_levels = 256;  ///< of a group; 1: nothing is merged
   double most_fill = 4;           ///< most entries of P and R, relative to the triangle's with its diagonal
   std::int64_t free_entries = 0;  ///< entries that are allowed whatever most_fill says
-  /// Entries for which there is memory, whatever most_fill and free_entries allow. The steps in which rows substitute
-  /// others of their group are listed (merge_search.hpp): such a substitution counts as some entries.
-  std::int64_t most_entries = std::numeric_limits<std::int64_t>::max();
-  double entries_of_substitution = 0;
+  /// Bytes that the plan may take, whatever most_fill and free_entries allow: those of its entries, and of the list of
+  /// the steps in which rows substitute others of their group (merge_search.hpp).
+  std::int64_t most_bytes = any_bytes;
+  std::int64_t entry_bytes = 1, substitution_bytes = 0;
   std::int64_t run_levels = 128;  ///< at least, of the runs that are planned concurrently
   std::int64_t wanted_runs = 1;   ///< number of runs, if each keeps at least half of run_levels
   int threads = 1;                ///< that make the plan; it does not depend on their number
@@ -49,8 +51,8 @@ struct MergeRule {
 ///   r_begin     n + 1 offsets; r_column ascending
 ///   group_begin  groups + 1 places
 ///   r_local     by entry of R: its column's index among all columns that the group's rows read outside, in ascending
-///               order; empty if 16 bits do not suffice
-///   span        largest number of a group's rows plus the columns that it reads outside
+///               order; as this and the next, only if the group has several levels
+///   span        largest number of a group's rows plus the columns that it reads outside; at most 2^16
 template <class I> struct MergePlan {
   I groups = 0;
   std::vector<I> row, group, depth;
@@ -72,7 +74,7 @@ template <class I> struct MergePlan {
 ///   groups, entries  of the whole plan, extrapolated if only parts of it were made
 ///   longest          levels of the longest group
 ///   of_all           all levels were examined
-///   short_of_memory  groups are smaller than they would be without MergeRule::most_entries
+///   short_of_memory  groups are smaller than they would be without MergeRule::most_bytes
 struct MergeForecast {
   double groups = 0, entries = 0;
   bool of_all = false, short_of_memory = false;
@@ -93,7 +95,7 @@ Status forecast_merge(PatternView<I> T, const LevelSets<I>& levels, const MergeR
 ///   T       strictly lower or strictly upper pattern
 ///   levels  of T
 ///   errors  out_of_memory
-///   cost    O(entries of all P and R) on rule.threads threads; if most_fill, most_entries or the range of the index
+///   cost    O(entries of all P and R) on rule.threads threads; if most_fill, most_bytes or the range of the index
 ///           type is exceeded, groups are made again, smaller, first on a sample
 template <class I>
 Status make_merge_plan(PatternView<I> T, const LevelSets<I>& levels, const MergeRule& rule, MergePlan<I>* out);

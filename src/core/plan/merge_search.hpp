@@ -2,8 +2,13 @@
 
 /// Search for the groups of core/plan/merge_plan.hpp, on the host and on a device: levels are cut into runs, each run
 /// finds its groups independently, and runs are merged again with smaller groups while there are too many entries.
+///
+/// How much smaller, the groups themselves tell: their first levels are groups of shorter hops. So a pass over the runs
+/// that takes too many bytes is followed by one other, in which each run has room for its part of them.
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -28,11 +33,44 @@ SYNCFREE_HD inline int count_substitutions(std::uint64_t depth)
   return steps;
 }
 
+/// Rows of a group of several levels plus the rows that it reads outside: these have 16-bit numbers.
+constexpr std::int64_t most_span = 0x10000;
+
 /// Size of the groups of a run; `plain` counts the entries of its levels without merging, with the diagonal.
 struct RunCounts {
-  std::int64_t groups = 0, entries = 0, plain = 0;
+  std::int64_t groups = 0, levels = 0, entries = 0, plain = 0;
   std::int64_t substitutions = 0;
   std::int64_t longest = 0;  ///< levels of a group
+
+  /// Adds levels, without groups.
+  SYNCFREE_HD void add_levels(const RunCounts& more)
+  {
+    levels += more.levels, entries += more.entries, plain += more.plain, substitutions += more.substitutions;
+  }
+};
+
+/// What a plan's entries and substitutions take.
+struct PlanBytes {
+  std::int64_t of_entry = 0, of_substitution = 0;
+
+  explicit PlanBytes(const MergeRule& rule) : of_entry(rule.entry_bytes), of_substitution(rule.substitution_bytes) {}
+  SYNCFREE_HD std::int64_t sum(std::int64_t entries, std::int64_t substitutions) const
+  {
+    return of_entry * entries + of_substitution * substitutions;
+  }
+};
+
+/// The bytes that a run may take, its entries without merging, and the bytes for each of these that earlier levels
+/// leave to later ones.
+struct RunRoom {
+  std::int64_t bytes = any_bytes, plain = 0, reserve = 0;
+
+  /// True if a level may join a group.
+  ///   counts  with the level
+  SYNCFREE_HD bool has_room(const PlanBytes& bytes_of, const RunCounts& counts) const
+  {
+    return bytes_of.sum(counts.entries, counts.substitutions) + reserve * (plain - counts.plain) <= bytes;
+  }
 };
 
 /// Product that is not fused with a following addition, so that host and device find the same groups.
@@ -66,24 +104,39 @@ struct GroupTimes {
   }
 };
 
+/// The first levels of all groups of a run, as many of each as were merged if a hop took less time.
+struct GroupPrefixes {
+  static constexpr int sizes = 16;
+  static constexpr double ratio = 0.6;  ///< of the hop times of successive sizes
+
+  GroupTimes times;
+  bool grows = false;  ///< the current group's prefix
+  std::int64_t levels = 0, plain = 0, entries = 0, substitutions = 0;
+
+  /// Returns none yet.
+  ///   size  -1: as large as the groups
+  SYNCFREE_HD static GroupPrefixes of_size(int size, double hop, double entry)
+  {
+    for (; size >= 0; --size) hop = rounded_product(hop, ratio);
+    return {{hop, entry}};
+  }
+  /// Adds a level that begins or has joined a group.
+  SYNCFREE_HD void add_level(bool begins, const RunCounts& level)
+  {
+    if (begins) times.start_group(level.plain);
+    grows = begins || (grows && times.join(level.entries, level.plain));
+    if (!grows) return;
+    ++levels;
+    plain += level.plain, entries += level.entries, substitutions += level.substitutions;
+  }
+};
+using RunPrefixes = std::array<GroupPrefixes, GroupPrefixes::sizes>;
+
 /// Cuts all levels into runs that take about equally long.
 template <class I> std::vector<LevelRange> cut_into_runs(const std::vector<I>& level_begin, const MergeRule& rule);
 
 /// Levels from the beginning, the middle and the end; empty if these would be half of all or more, or if rows are few.
 template <class I> std::vector<LevelRange> sample_of_runs(const std::vector<I>& level_begin);
-
-/// Estimates the number of entries of the whole plan from these runs.
-///   plain            entries of the triangle with its diagonal
-///   of_substitution  entries as which one counts
-inline double scaled_entries(const std::vector<RunCounts>& runs, double plain, double of_substitution = 0)
-{
-  double made = 0, of_them = 0;
-  for (const RunCounts& run : runs) {
-    made += static_cast<double>(run.entries) + of_substitution * static_cast<double>(run.substitutions);
-    of_them += static_cast<double>(run.plain);
-  }
-  return made * plain / std::max(of_them, 1.0);
-}
 
 /// Counts by run, and the hop time for which the groups were made; short_of_memory: as in MergeForecast.
 struct FoundGroups {
@@ -92,31 +145,64 @@ struct FoundGroups {
   std::vector<RunCounts> counts;
 };
 
-/// Merges with smaller and smaller groups until the entries are few enough; merge(hop) returns the counts of its runs.
-///   plain   entries of the triangle with its diagonal
-///   limit   largest number of entries that the index type can count
-template <class Merge>
-FoundGroups merge_until_few(const MergeRule& rule, double plain, double limit, const Merge& merge)
+inline RunCounts sum_of(const std::vector<RunCounts>& runs)
+{
+  RunCounts sum;
+  for (const RunCounts& run : runs) {
+    sum.groups += run.groups;
+    sum.add_levels(run);
+    sum.longest = std::max(sum.longest, run.longest);
+  }
+  return sum;
+}
+
+/// Returns what groups of runs would be that take `most` bytes: as `found`, but for a shorter hop.
+///   prefixes  of the groups of `found`, by run
+FoundGroups smaller_groups(const MergeRule& rule, const FoundGroups& found, const std::vector<RunPrefixes>& prefixes,
+                           double most);
+
+/// Shares `most` bytes among all runs of a triangle.
+///   foreseen  groups that take about as many
+std::vector<RunRoom> share_room(const MergeRule& rule, const FoundGroups& foreseen, double most);
+
+/// Merges with smaller groups until the entries are few enough.
+///   plain     entries of the triangle with its diagonal
+///   limit     largest number of entries that the index type can count
+///   merge     merge(hop, rooms) returns the counts of its runs, which keep to their rooms, if there are any
+///   prefixes  returns the prefixes of the groups that `merge` has made, by run
+template <class Merge, class Prefixes>
+FoundGroups merge_until_few(const MergeRule& rule, double plain, double limit, const Merge& merge,
+                            const Prefixes& prefixes)
 {
   constexpr int turns = 17;  // the last without merging
   const double wanted = std::min(limit, std::max(rule.most_fill * plain, static_cast<double>(rule.free_entries)));
-  const auto most = static_cast<double>(rule.most_entries);
+  const auto most = static_cast<double>(rule.most_bytes), of_entry = static_cast<double>(rule.entry_bytes);
   FoundGroups found;
+  std::vector<RunRoom> rooms;
   found.hop = rule.hop;
   for (int turn = 1;; ++turn) {
-    if (turn == turns) found.hop = 0;
-    found.counts = merge(found.hop);
-    const bool is_wanted = scaled_entries(found.counts, plain) <= wanted;
-    const double taken = scaled_entries(found.counts, plain, rule.entries_of_substitution);
-    if (found.hop == 0 || (is_wanted && taken <= most)) return found;
-    found.short_of_memory = found.short_of_memory || is_wanted;
-    const double step = is_wanted && taken <= 1.4 * most ? 0.7 : 0.5;  // what is near should use all memory
-    found.hop *= most < plain ? 0 : step;  // merging never makes entries fewer
+    if (turn == turns) found.hop = 0, rooms.clear();
+    found.counts = merge(found.hop, rooms);
+    const RunCounts sum = sum_of(found.counts);
+    const double part = static_cast<double>(sum.plain) / plain;
+    const bool is_wanted = static_cast<double>(sum.entries) <= part * wanted;
+    const bool has_room = static_cast<double>(PlanBytes(rule).sum(sum.entries, sum.substitutions)) <= part * most;
+    if (found.hop == 0 || (is_wanted && has_room)) return found;
+    if (has_room || wanted * of_entry < most) {
+      found.hop *= 0.5;
+      rooms.clear();
+      continue;
+    }
+    found.short_of_memory = true;
+    const bool is_sample = static_cast<double>(sum.plain) < plain;
+    found = smaller_groups(rule, found, prefixes(), part * most);
+    if (is_sample) return found;
+    if (found.hop > 0) rooms = share_room(rule, found, most);
   }
 }
 
-/// Extrapolates to the whole triangle from a part of its runs.
-///   levels  of the triangle
-MergeForecast forecast_of(const std::vector<LevelRange>& runs, const FoundGroups& found, double levels, double plain);
+/// Extrapolates to the whole triangle from some of its runs.
+///   levels, plain  of the triangle; its entries with the diagonal
+MergeForecast forecast_of(const FoundGroups& found, double levels, double plain);
 
 }  // namespace syncfree

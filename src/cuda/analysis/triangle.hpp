@@ -46,7 +46,7 @@ public:
   const DeviceInodes<I>* nodes = nullptr;          ///< nullptr: none, or not tested
   const RowBlocks<I>* blocks = nullptr;            ///< that warps can solve, or nullptr
   MergePlanner<I>* pending_plan = nullptr;  ///< of `merged`, which the first update of values ends, or nullptr
-  std::int64_t most_merged = std::numeric_limits<std::int64_t>::max();  ///< entries of `merged` that memory allows
+  std::int64_t most_merged = std::numeric_limits<std::int64_t>::max();  ///< bytes for groups of `merged`
   PermutedRows<I>* by_level = nullptr;      ///< rows in level order, or nullptr; the first user takes ownership
   Grid<I> grid = {};                        ///< empty if the pattern is not a star stencil or was not tested
   Grid<I> grid_of_nodes = {};

@@ -138,6 +138,7 @@ template <class T, class I> void StrategyChooser<T, I>::find_memory_limit()
   const double diagonal = values * static_cast<double>(L().n());
   const double petsc = petsc_factor_bytes(rows, of_one + diagonal, sizeof(T), sizeof(I));
   a_.memory_limit = memory_limit_in_force(a_.options, petsc);
+  if (!has_limit()) return;
   const Summary made = summarize_analysis(a_);
   const bool copies = !task_.on_device.row_begin;  // of values and vectors, from host memory
   const double vectors = (a_.work.empty() ? 1 : 0) + (task_.factorizes ? 0 : 1) + (copies ? 2 : 0);
@@ -166,32 +167,36 @@ template <class T, class I> double StrategyChooser<T, I>::bytes() const
 template <class T, class I> std::string StrategyChooser<T, I>::over_limit() const
 {
   const std::string& name = a_.choice.strategy;
-  if (!is_auto() || name == "level_order") return {};
+  if (!has_limit() || !is_auto() || name == "level_order") return {};
   const double taken = bytes();
   return taken > a_.memory_limit ? "; " + over_memory_limit(name, taken, a_.memory_limit) : std::string();
 }
 
-/// Bounds the entries of merged levels, for each triangle in proportion to its own. Returns false if there is not even
-/// room for these.
+/// Bounds the bytes of merged levels, for each triangle in proportion to its entries. Returns false if there is not
+/// even room for these.
 template <class T, class I> bool StrategyChooser<T, I>::limit_merging()
 {
+  if (!has_limit()) return true;
   const auto entries_of = [](const DeviceTriangle<I>& triangle) {
     return static_cast<double>(triangle.nnz()) + static_cast<double>(triangle.n());
   };
   const double rows = 2 * static_cast<double>(L().n()), unmerged = entries_of(L()) + entries_of(U());
-  const double of_entry =
-      a_.options.single_storage ? bytes_of_merged_entry<single_t<T>, I> : bytes_of_merged_entry<T, I>;
-  const double around = bytes_around_groups<T, I>(rows, bytes_of_rows<T, I>(rows, unmerged - rows));
-  const double least = bytes() + around + of_entry * unmerged;
-  const double times = 1 + (a_.memory_limit - least) / (of_entry * unmerged);
+  const auto of_entry = static_cast<double>(a_.options.single_storage
+                                                ? bytes_of_merged_entry<single_t<T>, I>(L().n())
+                                                : bytes_of_merged_entry<T, I>(L().n()));
+  const bool of_pair = task_.factorizes && a_.row_order.empty() && merged_gains_by_pair(L().n(), found_.longest());
+  const double of_groups = sizeof(I) * (static_cast<double>(a_.levels.lower) + static_cast<double>(a_.levels.upper));
+  const double around = bytes() + of_groups + bytes_of_merged_row<T, I>(of_pair) * rows;
+  const double least = around + of_entry * unmerged;
   for (const TriangleIndex which : {lower, upper}) {
     DeviceTriangle<I>& triangle = which == lower ? L() : U();
-    const double most = std::clamp(times * entries_of(triangle), 0.0, 1e18);
+    const double most = std::clamp((a_.memory_limit - around) / unmerged * entries_of(triangle), 0.0, 1e18);
     triangle.most_merged = a_.most_merged[which] = static_cast<std::int64_t>(most);
-    if (triangle.pending_plan) triangle.pending_plan->limit_entries(triangle.most_merged);
+    if (triangle.pending_plan) triangle.pending_plan->limit_bytes(triangle.most_merged);
   }
-  if (times < 1) limited_ = "; " + over_memory_limit("merged", least, a_.memory_limit, true);
-  return times >= 1;
+  const bool has_room = least <= a_.memory_limit;
+  if (!has_room) limited_ = "; " + over_memory_limit("merged", least, a_.memory_limit, true);
+  return has_room;
 }
 
 // Pencils and tiles of grids
@@ -351,8 +356,8 @@ void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedR
 {
   constexpr I many_rows = 1 << 19;
   const std::int64_t most = triangle->most_merged;
-  const MergeRule rule =
-      a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options, most) : rule_of<T, I>(a_.options, most);
+  const MergeRule rule = a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options, triangle->n(), most)
+                                                   : rule_of<T, I>(a_.options, triangle->n(), most);
   const I* row = triangle->device_levels->row.data();
   DevicePattern<I> pattern = triangle->on_device;
   if (triangle->n() < many_rows) {

@@ -4,6 +4,7 @@
 /// are in core/choose; this gathers what they need. Throws Failure and std::bad_alloc.
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -102,6 +103,7 @@ private:
   void begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* rows, std::optional<MergePlanner<I>>* planner);
   void drop_merging();
 
+  bool has_limit() const { return a_.memory_limit < std::numeric_limits<double>::infinity(); }
   void find_memory_limit();
   double bytes() const;
   std::string over_limit() const;
@@ -121,7 +123,7 @@ private:
   std::vector<PlanForm> failed_;  ///< forms that had no plan or no memory; they are not chosen again
   bool memory_is_short_ = false;
   double base_bytes_ = 0;       ///< of what is neither a solver nor the plan of the factorization
-  double list_bytes_ = 0;       ///< that UpdateLists may take
+  double list_bytes_ = std::numeric_limits<double>::infinity();  ///< that UpdateLists may take
   std::string limited_;         ///< clauses for the view: what the memory limit prevented
   std::optional<bool> inodes_fit_;
   double wavefront_time_ = 0;  ///< estimate, microseconds; 0: does not apply

@@ -59,7 +59,7 @@ template <class T, class I> struct Analysis {
   DeviceArray<T> work;       ///< a vector if orders or solvers require it
   DeviceArray<T> wide_work;  ///< a vector for each of several right-hand sides
   double memory_limit = 0;   ///< bytes of factor and plan that the choice keeps to; infinity: none
-  std::array<std::int64_t, 2> most_merged = {};  ///< of L and U, if `merged` was looked at: DeviceTriangle::most_merged
+  std::array<std::int64_t, 2> most_merged = {any_bytes, any_bytes};  ///< of L and U: DeviceTriangle::most_merged
   bool overlaps = launches_can_overlap();  ///< U's launch with L's
   bool interleaves = true;  ///< false: there was no memory for interleaved values between L and U
   Copies<T> copies;

@@ -168,7 +168,7 @@ TEST(MergePlans, keep_to_the_limits_of_levels_and_fill)
 }
 
 /// The last of them has no more than the triangle, so that nothing may be merged.
-TEST(MergePlans, keep_to_the_entries_for_which_there_is_memory)
+TEST(MergePlans, keep_to_the_bytes_that_there_are)
 {
   const auto T = chain(1000);
   MergeRule rule;
@@ -178,9 +178,10 @@ TEST(MergePlans, keep_to_the_entries_for_which_there_is_memory)
   rule.free_entries = 1 << 30;
   std::size_t before = all.plan.column_entries();
   for (const std::int64_t most : {20000, 10000, 5000, 1999}) {
-    rule.most_entries = most;
+    rule.most_bytes = most;
     const Merged limited(T, true, rule);
     EXPECT_LE(limited.plan.column_entries(), static_cast<std::size_t>(most));
+    EXPECT_GE(static_cast<double>(limited.plan.column_entries()), 0.9 * static_cast<double>(most));
     EXPECT_LT(limited.plan.column_entries(), before);
     EXPECT_GT(limited.plan.groups, all.plan.groups);
     before = limited.plan.column_entries();
@@ -191,12 +192,102 @@ TEST(MergePlans, keep_to_the_entries_for_which_there_is_memory)
   }
   EXPECT_EQ(before, 999u + 1000u);
   MergeForecast forecast;
-  rule.most_entries = static_cast<std::int64_t>(all.plan.column_entries());
+  rule.most_bytes = static_cast<std::int64_t>(all.plan.column_entries());
   ASSERT_TRUE(forecast_merge<I>(T.view(), all.levels, rule, &forecast).ok());
   EXPECT_FALSE(forecast.short_of_memory);
   rule.most_fill = 3, rule.free_entries = 0;
   ASSERT_TRUE(forecast_merge<I>(T.view(), all.levels, rule, &forecast).ok());
   EXPECT_FALSE(forecast.short_of_memory) << "less fill is wanted than there is memory for";
+}
+
+std::int64_t bytes_of(const Plan& plan, const MergeRule& rule)
+{
+  std::int64_t substitutions = 0;
+  for (const I depth : plan.depth) substitutions += count_substitutions(static_cast<std::uint64_t>(depth));
+  return PlanBytes(rule).sum(static_cast<std::int64_t>(plan.column_entries()), substitutions);
+}
+
+/// Triangles whose levels differ, in several runs; the last are examined by a sample first.
+TEST(MergePlans, use_most_of_the_bytes_that_there_are)
+{
+  for (const auto& T : {random_deep_triangle<I>(6, 4000, 3, true), grid_triangle<I>(40, 500, true),
+                        grid_triangle<I>(30, 2000, true)}) {
+    MergeRule rule;
+    rule.entry_bytes = 14, rule.substitution_bytes = 8;
+    rule.run_levels = 64, rule.free_entries = 1 << 30;
+    const Merged all(T, true, rule);
+    const auto least = static_cast<double>(14 * (T.column.size() + static_cast<std::size_t>(T.n)));
+    for (const double part : {0.8, 0.5, 0.2}) {
+      const double most = least + part * (static_cast<double>(bytes_of(all.plan, rule)) - least);
+      rule.most_bytes = static_cast<std::int64_t>(most);
+      const auto taken = static_cast<double>(bytes_of(Merged(T, true, rule).plan, rule));
+      EXPECT_LE(taken, most) << T.n << " rows, " << part;
+      EXPECT_GE(taken, 0.85 * most) << T.n << " rows, " << part;
+    }
+  }
+}
+
+/// A run of a chain's levels, as a pass over it finds its groups: the level at depth d of its group reads d + 2 values.
+struct PassOverChain {
+  RunCounts counts;
+  RunPrefixes prefixes;
+
+  PassOverChain(double hop, const MergeRule& rule, const RunRoom& room)
+  {
+    GroupTimes times = {hop, rule.entry};
+    for (int size = 0; size < GroupPrefixes::sizes; ++size)
+      prefixes[static_cast<std::size_t>(size)] = GroupPrefixes::of_size(size, hop, rule.entry);
+    for (std::int64_t level = 0, depth = 0; level < 1000; ++level) {
+      RunCounts own, with = counts;
+      own.levels = 1, own.plain = 2, own.entries = depth + 2;
+      with.add_levels(own);
+      const bool joins =
+          depth > 0 && room.has_room(PlanBytes(rule), with) && times.join(own.entries, own.plain);
+      if (!joins) depth = 0, own.entries = 2, ++counts.groups, times.start_group(2);
+      counts.add_levels(own);
+      for (GroupPrefixes& prefix : prefixes) prefix.add_level(!joins, own);
+      counts.longest = std::max(counts.longest, ++depth);
+    }
+  }
+};
+
+TEST(MergePlans, are_made_to_fit_by_one_more_pass)
+{
+  MergeRule rule;
+  rule.free_entries = 1 << 30;
+  for (const std::int64_t most : {40000, 20000, 10000, 5000}) {
+    rule.most_bytes = most;
+    int passes = 0;
+    std::vector<RunPrefixes> prefixes;
+    const auto merge = [&](double hop, const std::vector<RunRoom>& rooms) {
+      ++passes;
+      const PassOverChain pass(hop, rule, rooms.empty() ? RunRoom() : rooms[0]);
+      prefixes = {pass.prefixes};
+      return std::vector<RunCounts>{pass.counts};
+    };
+    const FoundGroups found = merge_until_few(rule, 2000, 1e9, merge, [&] { return prefixes; });
+    EXPECT_EQ(passes, 2);
+    EXPECT_TRUE(found.short_of_memory);
+    EXPECT_LE(found.counts[0].entries, most);
+    EXPECT_GE(static_cast<double>(found.counts[0].entries), 0.9 * static_cast<double>(most));
+    passes = 0;
+    const FoundGroups of_half = merge_until_few(rule, 4000, 1e9, merge, [&] { return prefixes; });
+    EXPECT_EQ(passes, 1) << "of a sample";
+    EXPECT_NEAR(static_cast<double>(of_half.counts[0].entries), 0.5 * static_cast<double>(most),
+                0.1 * static_cast<double>(most));
+  }
+}
+
+/// A level of more rows than 16 bits can number begins the triangle, and levels of one row follow.
+TEST(MergePlans, have_groups_with_16_bit_numbers)
+{
+  std::vector<std::vector<I>> rows(66000);
+  for (I i = 65900; i < 66000; ++i) rows[static_cast<std::size_t>(i)] = {i - 65900, i - 1};
+  const Merged m(pattern_of(rows), true, MergeRule());
+  EXPECT_EQ(m.plan.group_begin[1], m.levels.level_begin[1]);
+  EXPECT_LT(m.plan.groups, m.levels.count);
+  EXPECT_GT(m.plan.span, 1);
+  EXPECT_LE(m.plan.span, most_span);
 }
 
 TEST(MergePlans, are_made_in_more_and_shorter_runs_where_levels_are_few)
@@ -302,7 +393,8 @@ TEST(MergePlans, number_what_stands_outside_a_group)
     const std::map<I, int> number = numbers_of_group(m.plan, g);
     int next = 0;
     for (const auto& [column, local] : number) EXPECT_EQ(local, next++) << "ascending with the columns, from 0 on";
-    span = std::max<std::int64_t>(span, m.plan.group_begin[g + 1] - m.plan.group_begin[g] + next);
+    if (m.plan.depth[m.plan.group_begin[g + 1] - 1] > 0)
+      span = std::max<std::int64_t>(span, m.plan.group_begin[g + 1] - m.plan.group_begin[g] + next);
   }
   EXPECT_EQ(m.plan.span, span);
 }

@@ -88,6 +88,7 @@ TEST(DeviceMemoryLimit, makes_groups_of_merged_smaller)
     const Summary bounded = taken(A, "merged", limit);
     EXPECT_EQ(bounded.strategy, "merged");
     EXPECT_LE(megabytes(bounded), limit) << bounded.plan;
+    EXPECT_GE(megabytes(bounded), 0.8 * limit) << bounded.plan;
     EXPECT_LT(megabytes(bounded), before) << bounded.plan;
     EXPECT_TRUE(says(bounded, "forced; merged has smaller groups to keep to the memory limit")) << bounded.reason;
     before = megabytes(bounded);
@@ -95,6 +96,30 @@ TEST(DeviceMemoryLimit, makes_groups_of_merged_smaller)
     if (chosen.strategy != "level_order") {
       EXPECT_LE(megabytes(chosen), limit) << chosen.plan;
     }
+  }
+}
+
+/// What merged takes at least is foretold without the tables of the factorization.
+TEST(DeviceMemoryLimit, foretells_what_merged_takes)
+{
+  const auto A = random_chain(short_run() ? 3000 : 20000, 6);
+  const std::string reason = taken(A, "auto", 1e-3).reason, words = "merged would take at least ";
+  const std::size_t at = reason.find(words);
+  ASSERT_NE(at, std::string::npos) << reason;
+  const double foretold = std::stod(reason.substr(at + words.size())), found = megabytes(taken(A, "merged", 1e-3));
+  EXPECT_GE(found, 0.98 * foretold);
+  EXPECT_LE(found, 1.15 * foretold);
+}
+
+/// The last number of rows for which merged has columns of 16 bits, and the next.
+TEST(DeviceMemoryLimit, holds_for_short_and_long_columns)
+{
+  if (short_run()) return;
+  for (const I n : {65536, 65537}) {
+    const Summary s = taken(random_chain(n, 10), "merged", 0);
+    EXPECT_EQ(s.strategy, "merged");
+    EXPECT_LE(megabytes(s) * megabyte, s.memory_limit) << s.plan;
+    EXPECT_GE(megabytes(s) * megabyte, 0.8 * s.memory_limit) << s.plan;
   }
 }
 
@@ -111,7 +136,7 @@ TEST(DeviceMemoryLimit, refuses_no_strategy_that_is_named)
 }
 
 /// Lists for the factorization of long rows are given up first.
-TEST(DeviceMemoryLimit, by_size_holds_for_what_auto_takes)
+TEST(DeviceMemoryLimit, holds_by_default_for_what_auto_takes)
 {
   const I n = short_run() ? 2000 : 20000;
   const std::vector<OwnedCsr<double, I>> matrices = {random_chain(n, 6), random_band(n, 15, 150, 0, 7),

@@ -161,14 +161,16 @@ TYPED_TEST(Plans, plan_tiles_with_ghosts_as_the_host_does)
 /// Makes rules that each end groups for a different reason.
 std::vector<MergeRule> merge_rules()
 {
-  std::vector<MergeRule> rules(8);
+  std::vector<MergeRule> rules(9);
   rules[1].most_levels = 1;
   rules[2].hop = 0;
   rules[3].most_levels = 10, rules[3].most_fill = 100, rules[3].run_levels = 1000;
   rules[4].most_fill = 1.5;
   rules[5].entry = 2e-3, rules[5].run_levels = 32, rules[5].wanted_runs = 5;
   rules[6].entry = 1e-7, rules[6].most_fill = 50;
-  rules[7].most_entries = 40000, rules[7].entries_of_substitution = 0.75;
+  rules[7].most_bytes = 160000, rules[7].entry_bytes = 4, rules[7].substitution_bytes = 3;
+  rules[8].most_bytes = 160000, rules[8].entry_bytes = 3, rules[8].substitution_bytes = 5;
+  rules[8].run_levels = 16, rules[8].wanted_runs = 5;
   return rules;
 }
 
@@ -197,6 +199,7 @@ void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bool lower, const Mer
   EXPECT_EQ(host(made.group_begin), host(brought.group_begin));
   EXPECT_EQ(host(made.p_begin), host(brought.p_begin));
   EXPECT_EQ(host(made.p_column), host(brought.p_column));
+  EXPECT_EQ(host(made.p_local), host(brought.p_local));
   EXPECT_EQ(host(made.r_begin), host(brought.r_begin));
   EXPECT_EQ(host(made.r_column), host(brought.r_column));
   EXPECT_EQ(host(made.r_local), host(brought.r_local));
@@ -228,6 +231,31 @@ TYPED_TEST(Plans, merge_levels_as_the_host_does)
         if (testing::Test::HasFailure()) return;
       }
   }
+}
+
+/// Where there is memory for some of the fill, groups are estimated from those of a sample, then made to fit.
+TYPED_TEST(Plans, merge_levels_within_some_bytes_after_a_sample)
+{
+  if (short_run()) return;
+  using I = TypeParam;
+  MergeRule rule;
+  rule.run_levels = 64;
+  rule.entry_bytes = 14, rule.substitution_bytes = 8;
+  for (const std::int64_t most : {14000000, 4000000, 1000000}) {
+    rule.most_bytes = most;
+    for (const bool lower : {true, false})
+      expect_the_plan_of_the_host(grid_triangle<I>(20, 3000, lower), lower, rule, lower);
+  }
+}
+
+/// The rows of the first level have too many places for 16 bits, so that it is a group of its own.
+TYPED_TEST(Plans, merge_no_levels_into_one_that_is_too_wide)
+{
+  if (short_run()) return;
+  using I = TypeParam;
+  std::vector<std::vector<I>> rows(66000);
+  for (I i = 65900; i < 66000; ++i) rows[i] = {i - 65900, i - 1};
+  expect_the_plan_of_the_host(pattern_of(rows), true, MergeRule(), true);
 }
 
 /// A row that reads more columns than a warp has words for, and groups of more rows than a thread block has words for

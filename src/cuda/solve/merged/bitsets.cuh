@@ -207,11 +207,10 @@ template <class I> struct GroupsToFill {
 };
 
 /// Columns of P and R, given the offsets of their rows.
-///   r_local   or nullptr
 template <class I> struct MergedColumns {
   const I *p_begin, *r_begin;
   I *p, *r;
-  std::uint16_t* r_local;
+  std::uint16_t *p_local, *r_local;
 };
 
 /// Computes the ranks of the marks and lists the marked positions; called by a thread block. Returns the number of
@@ -258,14 +257,18 @@ __device__ void name_columns(const KnownGroup<I>& group, I own, const std::uint3
              [&](unsigned k, unsigned number) {
                const I to = r_begin + static_cast<I>(k);
                out.r[to] = static_cast<I>(outside[number]);
-               if (out.r_local) out.r_local[to] = static_cast<std::uint16_t>(number);
+               out.r_local[to] = static_cast<std::uint16_t>(number);
              });
   for (unsigned w = 0; w < row.inside; w += 32)
     put_bits(w + lane < row.inside ? group.bits[row.at + row.outside + w + lane] : 0, 32 * (w + lane), &p,
              [&](unsigned k, unsigned number) {
-               out.p[p_begin + static_cast<I>(k)] = group.first + static_cast<I>(number);
+               const I to = p_begin + static_cast<I>(k);
+               out.p[to] = group.first + static_cast<I>(number);
+               out.p_local[to] = static_cast<std::uint16_t>(number);
              });
-  if (lane == 0) out.p[p_begin + static_cast<I>(p)] = own;
+  if (lane != 0) return;
+  out.p[p_begin + static_cast<I>(p)] = own;
+  out.p_local[p_begin + static_cast<I>(p)] = static_cast<std::uint16_t>(own - group.first);
 }
 
 /// owns       a cluster owns a group, and further ones with the number of clusters as stride; a warp owns a row

@@ -38,16 +38,21 @@ struct RangeCounters {
 };
 
 /// Parameters and work space of the group search: by run, n numbers and words of bitsets.
+///   rooms       by run, or nullptr: groups may be of any size
 ///   bits_begin  runs + 1 offsets
+///   prefixes    [out] GroupPrefixes::sizes of each run
 template <class I> struct GroupSelectorInput {
   double hop, entry;
   std::int64_t most_levels;
+  PlanBytes bytes;
+  const RunRoom* rooms;
   I n;
   const std::uint32_t* bits_begin;
   unsigned* number;
   BitsetRow* row;
   std::uint32_t* bits;
   RangeCounters* state;
+  GroupPrefixes* prefixes;
   unsigned blocks;  ///< thread blocks of a run
   unsigned lanes;   ///< that read a row's entries together
 };
@@ -62,13 +67,14 @@ template <class I> struct GroupedRows {
 };
 
 /// Result of a run.
-///   span         largest of a group
+///   span         largest of a group of several levels
+///   outside      most rows that a group reads outside
 ///   words        of bitsets, with the final numbers of outside positions of each group
 ///   lacks_words  the search of a group takes more words than the run has
 ///   gave_up      a row takes more words than can be counted
 struct RangeReport {
   RunCounts counts;
-  std::int64_t span = 0, words = 0;
+  std::int64_t span = 0, outside = 0, words = 0;
   std::int64_t lacks_words = 0, gave_up = 0;
 };
 
@@ -163,9 +169,11 @@ template <class I> class GroupSelector {
 public:
   ///   words  available for the bitsets of a group
   __device__ GroupSelector(const RunLevels<I>& level_begin, const GroupSelectorInput<I>& search, LevelRange run,
-                           std::uint32_t words)
+                           const RunRoom& room, std::uint32_t words)
       : level_begin_(level_begin),
         most_levels_(search.most_levels),
+        bytes_(search.bytes),
+        room_(room),
         words_of_group_(words),
         run_(run),
         times_{search.hop, search.entry}
@@ -176,6 +184,8 @@ public:
 
   __device__ const SelectionStep<I>& step() const { return step_; }
   __device__ const RangeReport& report() const { return report_; }
+  /// Returns the counts of the level `known` of the step.
+  __device__ const RunCounts& known_counts() const { return of_known_; }
 
   /// Called after a step.
   ///   numbers      assigned in it
@@ -186,9 +196,13 @@ public:
     const unsigned of_level = step_.given;
     step_.given += numbers;
     if (step_.begins) return take_bits(step_.level);
+    RunCounts level;
+    level.levels = 1;
+    level.entries = made, level.plain = plain;
+    level.substitutions = rows_of(step_.level) * count_substitutions(levels_);
     if (fresh_) times_.start_group(plain);
-    if (!fresh_ && !times_.join(made, plain)) return begin_group(step_.level);
-    take_level(of_level, plain, made);
+    if (!fresh_ && !joins(of_level, level)) return begin_group(step_.level);
+    take_level(of_level, level);
     const std::int64_t next = step_.level + 1;
     fresh_ = false;
     if (next == run_.last) step_.level = -1;
@@ -201,6 +215,16 @@ private:
   __device__ std::int64_t rows_before(std::int64_t level) const
   {
     return static_cast<std::int64_t>(level_begin_[level] - step_.first);
+  }
+
+  __device__ std::int64_t rows_of(std::int64_t level) const { return rows_before(level + 1) - rows_before(level); }
+
+  __device__ bool joins(unsigned numbers, const RunCounts& level)
+  {
+    const std::int64_t span = rows_before(step_.level + 1) + static_cast<std::int64_t>(numbers - step_.base);
+    RunCounts with = report_.counts;
+    with.add_levels(level);
+    return span <= most_span && room_.has_room(bytes_, with) && times_.join(level.entries, level.plain);
   }
 
   __device__ void begin_group(std::int64_t level)
@@ -226,31 +250,33 @@ private:
     if (report_.gave_up || report_.lacks_words) step_.level = -1;
   }
 
-  __device__ void take_level(unsigned numbers, std::int64_t plain, std::int64_t made)
+  __device__ void take_level(unsigned numbers, const RunCounts& level)
   {
     used_ += static_cast<std::uint32_t>(words_);
     step_.known = step_.level;
     step_.depth = ++levels_;
     step_.group = static_cast<I>(report_.counts.groups - 1);
-    report_.counts.entries += made;
-    report_.counts.plain += plain;
+    of_known_ = level;
+    report_.counts.add_levels(level);
     report_.counts.longest = max(report_.counts.longest, static_cast<std::int64_t>(levels_));
-    const std::int64_t rows = rows_before(step_.level + 1);
-    report_.span = max(report_.span, rows + static_cast<std::int64_t>(numbers - step_.base));
-    const std::int64_t of_level = rows - rows_before(step_.level);
-    report_.counts.substitutions += of_level * count_substitutions(levels_ - 1);
-    inside_ += of_level * step_.shape.inside;
+    const std::int64_t rows = rows_before(step_.level + 1), outside = static_cast<std::int64_t>(numbers - step_.base);
+    if (levels_ > 1) report_.span = max(report_.span, rows + outside);
+    report_.outside = max(report_.outside, outside);
+    inside_ += rows_of(step_.level) * step_.shape.inside;
     report_.words = words_before_ + inside_ + rows * step_.shape.outside;
     step_.words_before = words_before_;
   }
 
   const RunLevels<I> level_begin_;
   const std::int64_t most_levels_;
+  const PlanBytes bytes_;
+  const RunRoom room_;
   const std::uint32_t words_of_group_;
   const LevelRange run_;
   SelectionStep<I> step_ = {};
   GroupTimes times_;
   RangeReport report_;
+  RunCounts of_known_;
   std::uint32_t used_ = 0;
   unsigned levels_ = 0;                  ///< of the current group
   std::int64_t inside_ = 0, words_ = 0;  ///< inside words of the current group; all words of the current level
@@ -273,6 +299,7 @@ choose_groups(LevelledView<I> T, const LevelRange* runs, GroupSelectorInput<I> s
 {
   __shared__ RangeCounters of_block;
   __shared__ alignas(GroupSelector<I>) unsigned char memory[sizeof(GroupSelector<I>)];
+  __shared__ alignas(GroupPrefixes) unsigned char prefix_memory[GroupPrefixes::sizes * sizeof(GroupPrefixes)];
   __shared__ I begins[RunLevels<I>::room];
   auto& choosing = reinterpret_cast<GroupSelector<I>&>(memory);
   const ClusterGroup team(search.blocks);
@@ -283,11 +310,18 @@ choose_groups(LevelledView<I> T, const LevelRange* runs, GroupSelectorInput<I> s
   __syncthreads();
   const std::uint32_t bits_begin = search.bits_begin[team.number];
   const std::uint32_t words = search.bits_begin[team.number + 1] - bits_begin;
-  if (threadIdx.x == 0) new (&choosing) GroupSelector<I>(level_begin, search, run, words);
+  const RunRoom room = search.rooms ? search.rooms[team.number] : RunRoom();
+  if (threadIdx.x == 0) new (&choosing) GroupSelector<I>(level_begin, search, run, room, words);
+  /* a warp of its own adds up the prefixes, while others process the next level */
+  const int size = static_cast<int>(threadIdx.x) - 32;
+  const bool has_prefix = team.rank == 0 && size >= 0 && size < GroupPrefixes::sizes;
+  GroupPrefixes* const prefix = reinterpret_cast<GroupPrefixes*>(prefix_memory) + (has_prefix ? size : 0);
+  if (has_prefix) new (prefix) GroupPrefixes(GroupPrefixes::of_size(size, search.hop, search.entry));
   __syncthreads();
   for (unsigned turn = 0;; ++turn) {
     const SelectionStep<I> step = choosing.step();
     if (step.known >= 0) {
+      if (has_prefix) prefix->add_level(step.depth == 1, choosing.known_counts());
       const I last = level_begin[step.known + 1];
       if (team.thread() == 0 && step.depth == 1)
         out.words_before[step.known] = static_cast<std::uint32_t>(step.words_before);
@@ -315,6 +349,7 @@ choose_groups(LevelledView<I> T, const LevelRange* runs, GroupSelectorInput<I> s
     __syncthreads();
   }
   if (team.thread() == 0) reports[team.number] = choosing.report();
+  if (has_prefix) search.prefixes[team.number * GroupPrefixes::sizes + static_cast<unsigned>(size)] = *prefix;
 }
 
 /// Totals of earlier runs: groups, and words of bitsets of those runs that are filled in the same batch.

@@ -14,7 +14,8 @@
 namespace syncfree::cuda {
 
 /// Returns the first of the ascending entries begin..end - 1 that is not less than `position`.
-template <class I> __device__ I find_position(const I* column, I begin, I end, I position)
+template <class Columns, class I, class Position>
+__device__ I find_position(const Columns& column, I begin, I end, Position position)
 {
   while (begin < end) {
     const I middle = begin + (end - begin) / 2;
@@ -23,11 +24,6 @@ template <class I> __device__ I find_position(const I* column, I begin, I end, I
   }
   return begin;
 }
-
-/// What the row at `position` reads of the block before its own: entries begin..end - 1 of P, at least one.
-template <class I> struct BlockReads {
-  I position, begin, end;
-};
 
 constexpr int most_steps = 32, listing_threads = 256;
 
@@ -57,7 +53,8 @@ template <class I> struct GroupsView {
     const I level = group_level[group[position]] + static_cast<I>((block - 1) << step);
     const I first = p_begin[position], last = p_begin[position + 1];
     const I begin = find_position(p_position, first, last, level_begin[level]);
-    return {position, begin, find_position(p_position, begin, last, level_begin[level + (I(1) << step)])};
+    const I end = find_position(p_position, begin, last, level_begin[level + (I(1) << step)]);
+    return {position, static_cast<std::uint16_t>(begin - first), static_cast<std::uint16_t>(end - first)};
   }
 };
 

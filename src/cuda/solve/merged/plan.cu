@@ -81,10 +81,13 @@ template <class... Parameters> unsigned blocks_of_team(void (*kernel)(Parameters
 
 /// Work space of the group search, freed when the groups are known.
 ///   bits_begin  by run, and the end
+///   rooms       by run, or empty
 template <class I> struct SearchMemory {
   DeviceArray<unsigned> number;
   DeviceArray<std::uint32_t> bits_begin, bits;
   DeviceArray<RangeCounters> state;
+  DeviceArray<RunRoom> rooms;
+  DeviceArray<GroupPrefixes> prefixes;
 };
 
 /// The groups of some runs, and the counts of their rows.
@@ -99,6 +102,7 @@ public:
   {
     search_.number = DeviceArray<unsigned>(numbers());
     search_.state = DeviceArray<RangeCounters>(runs_.size());
+    search_.prefixes = DeviceArray<GroupPrefixes>(runs_.size() * GroupPrefixes::sizes);
     make_bits();
     p_.fill(0, stream_.get());  // the scans also read the last one
     r_.fill(0, stream_.get());
@@ -115,7 +119,8 @@ public:
   double choose()
   {
     const auto limit = static_cast<double>(std::numeric_limits<I>::max());
-    const auto merge = [&](double hop) {
+    const auto merge = [&](double hop, const std::vector<RunRoom>& rooms) {
+      search_.rooms = DeviceArray<RunRoom>(rooms, stream_.get());
       if (!std::exchange(begun_, false)) begin_pass(hop);
       std::vector<RunCounts> counts;
       while (!end_pass(&counts)) {
@@ -124,7 +129,7 @@ public:
       }
       return counts;
     };
-    found_ = merge_until_few(rule_, triangle_.plain_entries(), limit, merge);
+    found_ = merge_until_few(rule_, triangle_.plain_entries(), limit, merge, [&] { return read_prefixes(); });
     search_ = {};
     return found_.hop;
   }
@@ -132,7 +137,7 @@ public:
   MergeForecast make_forecast() const
   {
     const auto levels = static_cast<double>(triangle_.level_begin.size() - 1);
-    return forecast_of(runs_, found_, levels, triangle_.plain_entries());
+    return forecast_of(found_, levels, triangle_.plain_entries());
   }
 
   /// Queues the work that finish_plan() waits for, when groups have been chosen.
@@ -150,7 +155,8 @@ public:
     const DeviceArray<std::uint32_t> bits_begin = number_all(fillings, &made);
     made.p_column = DeviceArray<I>(static_cast<std::size_t>(read_total(p_, stream_.get())));
     made.r_column = DeviceArray<I>(static_cast<std::size_t>(read_total(r_, stream_.get())));
-    if (span_ <= 0x10000) made.r_local = DeviceArray<std::uint16_t>(made.r_column.size());
+    made.p_local = DeviceArray<std::uint16_t>(made.p_column.size());
+    made.r_local = DeviceArray<std::uint16_t>(made.r_column.size());
     fill(fillings, bits_begin);
     filled_ = true;
   }
@@ -229,12 +235,15 @@ private:
     const GroupSelectorInput<I> search = {hop,
                                    rule_.entry,
                                    rule_.most_levels,
+                                   PlanBytes(rule_),
+                                   search_.rooms.data(),
                                    triangle_.T.n,
                                    search_.bits_begin.data(),
                                    search_.number.data(),
                                    bit_row_.data(),
                                    search_.bits.data(),
                                    search_.state.data(),
+                                   search_.prefixes.data(),
                                    blocks_,
                                    lanes()};
     search_.number.fill(0, stream_.get());
@@ -251,7 +260,7 @@ private:
     std::vector<RangeReport> reports(runs_.size());
     reports_.read(reports.data(), 0, reports.size(), stream_.get());
     counts->clear(), words_.clear();
-    span_ = 0;
+    span_ = outside_ = 0;
     bool has_all = true;
     const std::int64_t most = std::max(most_words, static_cast<std::int64_t>(32 * triangle_.plain_entries()));
     for (const RangeReport& report : reports) {
@@ -259,9 +268,18 @@ private:
       has_all = has_all && !report.lacks_words;
       counts->push_back(report.counts);
       words_.push_back(static_cast<std::uint64_t>(report.words));
-      span_ = std::max(span_, report.span);
+      span_ = std::max(span_, report.span), outside_ = std::max(outside_, report.outside);
     }
     return has_all;
+  }
+
+  /// Returns those of the last pass.
+  std::vector<RunPrefixes> read_prefixes() const
+  {
+    std::vector<RunPrefixes> all(runs_.size());
+    static_assert(sizeof(RunPrefixes) == GroupPrefixes::sizes * sizeof(GroupPrefixes));
+    search_.prefixes.read(all.data()->data(), 0, search_.prefixes.size(), stream_.get());
+    return all;
   }
 
   /// Runs first..last - 1, with groups that are filled in one launch, and the words of their bitsets.
@@ -311,7 +329,7 @@ private:
     const auto groups = static_cast<std::uint64_t>(made_.groups);
     const unsigned team = blocks_of_team(fill_groups<I>, groups / 2);
     const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-    FillingMemory<I> memory = {row_total() / 32 + 1, static_cast<std::uint64_t>(span_) + 1, nullptr, nullptr,
+    FillingMemory<I> memory = {row_total() / 32 + 1, static_cast<std::uint64_t>(outside_) + 1, nullptr, nullptr,
                                bits_begin.data(), bit_row_.data()};
     const std::uint64_t useful = std::min(groups, std::max<std::uint64_t>(multiprocessors / team, 1));
     const std::uint64_t teams = std::clamp<std::uint64_t>(wanted_words / memory.team_words(team), 1, useful);
@@ -320,7 +338,7 @@ private:
     const LaunchParameters parameters = {
         static_cast<unsigned>(team * teams), merging_threads, 0, stream_.get(), false, team};
     const MergedColumns<I> columns = {p_.data(), r_.data(), made_.p_column.data(), made_.r_column.data(),
-                                      made_.r_local.data()};
+                                      made_.p_local.data(), made_.r_local.data()};
     GroupsToFill<I> to_fill = {0, 0, made_.group_begin.data(), made_.group_level.data()};
     for (const GroupBatch& filling : fillings) {
       to_fill.first = to_fill.last;
@@ -335,7 +353,7 @@ private:
   Stream stream_{StreamPriority::first};  ///< concurrent with the other triangle's plan and the factorization
   std::vector<LevelRange> runs_;
   FoundGroups found_;
-  std::int64_t span_ = 0;
+  std::int64_t span_ = 0, outside_ = 0;
   std::vector<std::uint64_t> words_;  ///< by run: of its groups' bitsets
   DeviceArray<LevelRange> device_runs_;
   DeviceArray<I> position_, level_begin_, group_;
@@ -378,7 +396,7 @@ public:
     make_groups(sampled_ ? std::move(sample) : all_runs());
     groups_->begin_search();
   }
-  void limit_entries(std::int64_t most) { rule_.most_entries = most; }
+  void limit_bytes(std::int64_t most) { rule_.most_bytes = most; }
   MergeForecast forecast()
   {
     examine_levels();
@@ -482,7 +500,7 @@ try {
 } catch (const GaveUp&) {
 }
 
-template <class I> void MergePlanner<I>::limit_entries(std::int64_t most) { work_->limit_entries(most); }
+template <class I> void MergePlanner<I>::limit_bytes(std::int64_t most) { work_->limit_bytes(most); }
 
 template <class I>
 bool MergePlanner<I>::forecast(MergeForecast* out)
@@ -548,6 +566,11 @@ template <class I> DeviceMergePlan<I> upload_merge_plan(const MergePlan<I>& plan
   made.level_begin = DeviceArray<I>(level_begin);
   made.p_begin = DeviceArray<I>(plan.p_begin);
   made.p_column = DeviceArray<I>(plan.p_column);
+  std::vector<std::uint16_t> p_local;
+  for (std::size_t place = 0; place < plan.group.size(); ++place)
+    for (I k = plan.p_begin[place]; k < plan.p_begin[place + 1]; ++k)
+      p_local.push_back(static_cast<std::uint16_t>(plan.p_column[k] - plan.group_begin[plan.group[place]]));
+  made.p_local = DeviceArray<std::uint16_t>(p_local);
   made.r_begin = DeviceArray<I>(plan.r_begin);
   made.r_column = DeviceArray<I>(plan.r_column);
   made.r_local = DeviceArray<std::uint16_t>(plan.r_local);

@@ -14,6 +14,7 @@ namespace syncfree::cuda {
 
 /// MergePlan in device memory, without what the triangle's levels contain.
 ///   longest      levels of the longest group; 0 without a plan
+///   p_local      by entry of P: its column's place in the group, as r_local only if the group has several levels
 ///   depth        as in MergePlan, but from 1 on
 ///   group_level  by group: its first level
 ///   level_begin  first position of each level
@@ -22,7 +23,14 @@ template <class I> struct DeviceMergePlan {
   std::int64_t span = 0, longest = 0;
   DeviceArray<unsigned> depth;
   DeviceArray<I> group, group_begin, group_level, level_begin, p_begin, p_column, r_begin, r_column;
-  DeviceArray<std::uint16_t> r_local;
+  DeviceArray<std::uint16_t> p_local, r_local;
+};
+
+/// What the row at `position` reads of the block of levels before its own (cuda/solve/merged/doubling.cuh): entries
+/// begin..end - 1 of its row of P, at least one.
+template <class I> struct BlockReads {
+  I position;
+  std::uint16_t begin, end;
 };
 
 /// A triangle with levels to merge.
@@ -50,8 +58,8 @@ public:
 
   /// Queues the first work that forecast() waits for.
   void begin_search();
-  /// Sets MergeRule::most_entries, before forecast() or any part of the plan.
-  void limit_entries(std::int64_t most);
+  /// Sets MergeRule::most_bytes, before forecast() or any part of the plan.
+  void limit_bytes(std::int64_t most);
   /// Returns false, as finish_plan() does, if the device gives up, because the plan takes more memory than it is worth.
   ///   out  all zeros if merging is not worth examining
   bool forecast(MergeForecast* out);

@@ -54,12 +54,22 @@ public:
   /// True if the longest row fits in the shared memory in which it is made.
   bool fit() const { return steps_.step_count() == 0 || found_slots().accumulator_bytes() <= block_bytes(); }
 
-  /// Finds P's columns as rows of the triangle, which are `row` by position.
+  /// Makes P's columns rows of the triangle, which are `row` by position, and all columns short if possible; called
+  /// once. Waits for the stream.
   void find_rows(const I* row, cudaStream_t stream)
   {
-    p_row_ = DeviceArray<I>(p_.size());
-    launch(name_rows<I>, {blocks_for(p_row_.size(), 256), 256, 0, stream}, p_row_.size(), row, plan_.p_column.data(),
-           p_row_.data());
+    const LaunchParameters of_P = {blocks_for(p_.size(), 256), 256, 0, stream};
+    if (!has_short_columns()) {
+      launch(name_rows<I, I>, of_P, p_.size(), row, plan_.p_column.data(), plan_.p_column.data());
+    } else {
+      p_short_ = DeviceArray<std::uint16_t>(p_.size()), r_short_ = DeviceArray<std::uint16_t>(r_.size());
+      launch(name_rows<I, std::uint16_t>, of_P, p_.size(), row, plan_.p_column.data(), p_short_.data());
+      if (!r_.empty())
+        launch(name_rows<I, std::uint16_t>, {blocks_for(r_.size(), 256), 256, 0, stream}, r_.size(), nullptr,
+               plan_.r_column.data(), r_short_.data());
+    }
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+    if (has_short_columns()) plan_.p_column = DeviceArray<I>(), plan_.r_column = DeviceArray<I>();
   }
 
   /// Makes the values.
@@ -77,10 +87,15 @@ public:
     launch(measure_growth<T, V, I>, {warps, 128, 0, stream}, merged_view(), size, growth);
   }
 
-  MergedRhs<V, I> rhs() const { return {plan_.p_begin.data(), p_row_.data(), as_device(p_.data())}; }
+  MergedRhs<V, I> rhs() const
+  {
+    const ShortIndices<I> rows = short_indices(p_short_, plan_.p_column);
+    return {plan_.p_begin.data(), rows, as_device(p_.data())};
+  }
   StoredView<V, I> rest(I n, const I* row) const
   {
-    return {n, plan_.r_begin.data(), plan_.r_column.data(), row, as_device(r_.data()), nullptr};
+    const auto* const columns = static_cast<const I*>(short_indices(r_short_, plan_.r_column).memory);
+    return {n, plan_.r_begin.data(), columns, row, as_device(r_.data()), nullptr};
   }
   I groups() const { return plan_.groups; }
   std::int64_t levels() const { return plan_.longest; }
@@ -88,8 +103,8 @@ public:
   std::size_t merged_plan_bytes() const
   {
     return plan_.group.bytes() + plan_.group_begin.bytes() + steps_.step_bytes() + plan_.p_begin.bytes() +
-           plan_.p_column.bytes() + p_row_.bytes() + plan_.r_begin.bytes() + plan_.r_column.bytes() +
-           plan_.r_local.bytes();
+           plan_.p_column.bytes() + plan_.p_local.bytes() + plan_.r_begin.bytes() + plan_.r_column.bytes() +
+           plan_.r_local.bytes() + p_short_.bytes() + r_short_.bytes();
   }
   std::size_t merged_value_bytes() const { return p_.bytes() + r_.bytes(); }
 
@@ -107,17 +122,20 @@ private:
   {
     return FoundSlots<V, I>::template memory<DeviceScalar<T>>(0, steps_.longest_row());
   }
-  bool has_local_slots() const
-  {
-    return (!plan_.r_local.empty() || plan_.r_column.empty()) && local_slots().per_warp <= most_accumulator_bytes;
-  }
+  bool has_local_slots() const { return local_slots().per_warp <= most_accumulator_bytes; }
 
   std::size_t rows() const { return plan_.group.size(); }
+  bool has_short_columns() const { return ShortIndices<I>::suffice(rows()); }
+  ShortIndices<I> short_indices(const DeviceArray<std::uint16_t>& in_16_bits, const DeviceArray<I>& all) const
+  {
+    if (has_short_columns()) return {in_16_bits.data(), true};
+    return {all.data(), false};
+  }
   MergedView<V, I> merged_view() const
   {
-    return {static_cast<I>(rows()), plan_.group.data(),    plan_.group_begin.data(), plan_.p_begin.data(),
-            plan_.p_column.data(),  p_row_.data(),         plan_.r_begin.data(),     plan_.r_column.data(),
-            plan_.r_local.data(),   as_device(p_.data()),    as_device(r_.data())};
+    return {static_cast<I>(rows()), plan_.group.data(), plan_.group_begin.data(),
+            plan_.p_begin.data(),   plan_.r_begin.data(), short_indices(r_short_, plan_.r_column),
+            plan_.p_local.data(),   plan_.r_local.data(), as_device(p_.data()), as_device(r_.data())};
   }
 
   /// Launches a step: thread blocks have the warps of one row, or some rows of one warp each.
@@ -139,7 +157,7 @@ private:
 
   DeviceMergePlan<I> plan_;
   MergeSteps<I> steps_;
-  DeviceArray<I> p_row_;
+  DeviceArray<std::uint16_t> p_short_, r_short_;  ///< columns, in place of the plan's, if these suffice
   DeviceArray<V> p_, r_;
 };
 
@@ -160,11 +178,13 @@ inline int choose_lanes_of_merged(const Granularity& g)
 template <class T, class V, class I> class MergedSolver : public DeviceSolver<T, I> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
-      : rule_(rule_of<V, I>(options, triangle.most_merged)), level_begin_(triangle.level_begins()),
+      : rule_(rule_of<V, I>(options, triangle.n(), triangle.most_merged)), level_begin_(triangle.level_begins()),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()), longest_(triangle.longest()),
-        unit_(triangle.unit), row_(triangle.rows_in_level_order()), rows_(level_ordered_rows(triangle, row_.data())),
-        memory_(triangle.n()), columns_(triangle.n(), name()), work_(triangle.n()),
-        counter_(name()), reports_(2), pending_plan_(triangle.pending_plan), captures_(triangle.captures)
+        unit_(triangle.unit), row_(triangle.rows_in_level_order()),
+        pattern_(triangle.source ? DevicePattern<I>() : triangle.on_device), rows_(rows_for_search(triangle)),
+        position_(pattern_.row_begin ? inverse_permutation(n(), row_.data()) : DeviceArray<I>()),
+        columns_(triangle.n(), name()), work_(triangle.n()), counter_(name()), reports_(2),
+        pending_plan_(triangle.pending_plan), captures_(triangle.captures)
   {
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     if (!pending_plan_) plan_groups();
@@ -196,9 +216,10 @@ public:
 
   PlanSummary summarize_plan() const override
   {
-    const std::size_t of_rows = row_.bytes() + rows_.begin.bytes() + rows_.column.bytes() + rows_.source.bytes();
-    const std::size_t bytes = of_rows + merged_.merged_plan_bytes() + memory_.mailbox_bytes() +
-                              columns_.launch_bytes() + work_.bytes() + test_.bytes();
+    const std::size_t of_rows =
+        row_.bytes() + position_.bytes() + rows_.begin.bytes() + rows_.column.bytes() + rows_.source.bytes();
+    const std::size_t bytes = of_rows + merged_.merged_plan_bytes() + mailbox_bytes() + columns_.launch_bytes() +
+                              work_.bytes();
     return {text(), bytes, merged_.merged_value_bytes(), PlanForm::groups};
   }
 
@@ -217,9 +238,9 @@ public:
   static const char* name() { return "merged"; }
 
 private:
-  /// Polling for all operands of a long row takes longer than reading them, and polling slows other rows if levels are
-  /// wide.
-  bool gains_by_pair() const { return longest_ <= 512 && n() <= 200000; }
+  using MailboxMemory = typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory;
+
+  bool gains_by_pair() const { return merged_gains_by_pair(n(), longest_); }
 
   void queue_values(cudaStream_t stream)
   {
@@ -259,10 +280,19 @@ private:
     return text + blocks_.describe_blocks();
   }
 
+  /// Returns the rows by level, if a search has them already or there is no other pattern.
+  PermutedRows<I> rows_for_search(const DeviceTriangle<I>& triangle) const
+  {
+    const bool has_rows = triangle.by_level && !triangle.by_level->begin.empty();
+    return has_rows || !pattern_.row_begin ? level_ordered_rows(triangle, row_.data()) : PermutedRows<I>();
+  }
+
   void plan_groups()
   {
+    const bool by_row = pattern_.row_begin;
     const auto entries = static_cast<I>(rows_.column.size());
-    MergePlanner<I> merging({n(), entries, rows_.begin.data(), rows_.column.data()}, nullptr, level_begin_, rule_);
+    const DevicePattern<I> rows = {n(), entries, rows_.begin.data(), rows_.column.data()};
+    MergePlanner<I> merging(by_row ? pattern_ : rows, by_row ? row_.data() : nullptr, level_begin_, rule_, longest_);
     plan_groups(&merging);
   }
 
@@ -301,13 +331,14 @@ private:
     with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes()); });
     if (!uncounted_) begin_count();
     own.wait();
+    if (pattern_.row_begin) rows_ = PermutedRows<I>();
     uncounted_ = false, planned_ = true;
   }
 
   /// What the launches of a plan refer to.
   struct Launched {
     MergedRows<T, V, I> merged;
-    typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory;
+    std::optional<MailboxMemory> memory;
     ValueLaunches<T> columns;
     TicketCounterMemory counter;
   };
@@ -321,7 +352,7 @@ private:
     planned_in_ = captures_->generation();
     if (!held) return;
     const std::size_t bytes =
-        before.merged_plan_bytes() + before.merged_value_bytes() + memory_.mailbox_bytes() + columns_.launch_bytes();
+        before.merged_plan_bytes() + before.merged_value_bytes() + mailbox_bytes() + columns_.launch_bytes();
     TicketCounterMemory counter(name());
     captures_->keep(Launched{std::move(before), std::move(memory_), std::move(columns_), std::move(counter_)}, bytes);
     counter_ = std::move(counter);
@@ -331,24 +362,27 @@ private:
   void begin_count()
   {
     SYNCFREE_CUDA(MemoryPool::wait_for_device());
-    memory_ = typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory(0);  // first: there may be no room for two
-    memory_ = typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory(n());
+    const bool had_mailbox = memory_.has_value();
+    memory_.reset();  // first: there may be no room for two
+    if (had_mailbox) memory_.emplace(n());  // now: the next launch may be captured
     columns_ = ValueLaunches<T>(n(), name());
     counter_.restart();
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
-  /// Makes the plan on the host. The stored triangle is its own pattern, with rows in the order of their levels.
+  /// Makes the plan on the host.
   DeviceMergePlan<I> plan_on_host() const
   {
-    std::vector<I> begin(rows_.begin.size()), column(rows_.column.size());
-    copy_to_host(begin.data(), rows_.begin.data(), begin.size());
-    copy_to_host(column.data(), rows_.column.data(), column.size());
+    const bool by_row = pattern_.row_begin;
+    std::vector<I> begin(row_.size() + 1), column(entries_ - row_.size());
+    copy_to_host(begin.data(), by_row ? pattern_.row_begin : rows_.begin.data(), begin.size());
+    copy_to_host(column.data(), by_row ? pattern_.column : rows_.column.data(), column.size());
     LevelSets<I> levels;
     levels.count = static_cast<I>(level_begin_.size() - 1);
     levels.level_begin = level_begin_;
-    levels.row.resize(static_cast<std::size_t>(n()));
-    std::iota(levels.row.begin(), levels.row.end(), I(0));
+    levels.row.resize(row_.size());
+    if (by_row) copy_to_host(levels.row.data(), row_.data(), row_.size());
+    else std::iota(levels.row.begin(), levels.row.end(), I(0));
     MergePlan<I> made;
     const Status status = make_merge_plan<I>({n(), begin.data(), column.data()}, levels, rule_, &made);
     if (!status.ok()) throw Failure{status};
@@ -376,13 +410,15 @@ private:
   {
     if (growth_ <= harmless_growth<real_t<V>>) return true;
     if (!std::isfinite(growth_)) return false;
-    if (test_.empty()) test_ = DeviceArray<T>(n());
+    const bool had_mailbox = memory_.has_value();
+    const DeviceArray<T> test(n());
     const unsigned blocks = blocks_for(n(), 128);
     launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, source_rows(), as_device(work_.data()));
-    launch_merged(work_.data(), test_.data(), {}, stream);
+    launch_merged(work_.data(), test.data(), {}, stream);
     launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, source_rows(), as_device(work_.data()),
-                                                                as_device(test_.data()), reports_.data() + 1);
+                                                                as_device(test.data()), reports_.data() + 1);
     error_ = report(1, stream);
+    if (!had_mailbox) memory_.reset();  // where L and U are solved in one launch it is not used again
     return error_ <= most_error<real_t<V>>;
   }
 
@@ -395,13 +431,20 @@ private:
   void launch_merged(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     if (b == x) b = copy(b, stream), mode.overlaps = false;
+    if (!memory_) make_mailbox();
     with_lanes(lanes_, [&](auto lanes) {
       const unsigned blocks = blocks_for(static_cast<std::size_t>(n()) * lanes, blocks_.threads);
       launch(one_column<lanes>(), {blocks, blocks_.threads, blocks_.shared_bytes(), stream, mode.overlaps}, rest(),
-             merged_.rhs(), memory_.mailbox_view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
+             merged_.rhs(), memory_->mailbox_view(), counter_.data(), Input<DeviceScalar<T>>{as_device(b)},
              Output<DeviceScalar<T>>{as_device(x)}, 1u, mode.conjugate);
     });
   }
+  void make_mailbox()
+  {
+    memory_.emplace(n());
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
+  }
+  std::size_t mailbox_bytes() const { return memory_ ? memory_->mailbox_bytes() : 0; }
   void launch_merged_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     with_lanes(lanes_, [&](auto lanes) {
@@ -417,8 +460,12 @@ private:
   StoredView<V, I> rest() const { return merged_.rest(n(), row_.data()); }
   SourceRows<T, V, I> source_rows() const
   {
-    return {n(),           rows_.begin.data(),  rows_.column.data(), row_.data(), rows_.source.data(),
-            as_device(value_), inverse_diagonal_ ? as_device(inverse_diagonal_) : nullptr};
+    SourceRows<T, V, I> rows = {n(), pattern_.row_begin, pattern_.column, row_.data(), position_.data()};
+    if (!pattern_.row_begin)
+      rows = {n(), rows_.begin.data(), rows_.column.data(), row_.data(), nullptr, rows_.source.data()};
+    rows.value = as_device(value_);
+    if (inverse_diagonal_) rows.inverse_diagonal = as_device(inverse_diagonal_);
+    return rows;
   }
 
   MergeRule rule_;
@@ -426,13 +473,15 @@ private:
   std::size_t entries_;  ///< of the triangle with its diagonal
   std::int64_t longest_;  ///< entries of its longest row
   bool unit_;
-  DeviceArray<I> row_;     ///< in the order of levels
-  PermutedRows<I> rows_;   ///< in that order
+  DeviceArray<I> row_;  ///< in the order of levels
+  DevicePattern<I> pattern_;  ///< the triangle's, if its entries are in the order of the values; else empty
+  PermutedRows<I> rows_;      ///< in the order of levels; if there is a pattern, only for the first search
+  DeviceArray<I> position_;   ///< inverse of row_, if there is a pattern
   const T *value_ = nullptr, *inverse_diagonal_ = nullptr;  ///< of the factor, during an update
   MergedRows<T, V, I> merged_;
-  typename DoubleBufferedMailbox<DeviceScalar<T>>::Memory memory_;
+  std::optional<MailboxMemory> memory_;  ///< of launches for this triangle alone, made by the first
   ValueLaunches<T> columns_;
-  DeviceArray<T> work_, test_;
+  DeviceArray<T> work_;
   TicketCounterMemory counter_;
   DeviceArray<unsigned long long> reports_;  ///< reports: growth and backward error, as bits of doubles
   int lanes_ = 1;

@@ -16,37 +16,48 @@
 /// and row i does not makes b_k huge, which cancels only in the sum for x_i.
 
 #include "cuda/analysis/stored_triangle.cuh"
+#include "cuda/solve/level_order/kernel.cuh"
 #include "cuda/solve/merged/doubling.cuh"
 #include "syncfree/cuda/ready/flag.cuh"
 #include "syncfree/host_device.hpp"
 
 namespace syncfree::cuda {
 
-/// The rows of a triangle in the order of their levels, with columns as positions in that order. Values are read where
-/// the factor has them, and rounded to V.
-///   source            by entry: index of its value
+/// The rows of a triangle by their positions in the order of levels. Values are read where the factor has them, and
+/// rounded to V.
+///   begin, column     in the order of rows; or, if there is no `position`, in the order of levels, with columns as
+///                     positions
+///   row, position     row of a position, position of a row or nullptr
+///   source            by entry: index of its value; nullptr: its own
 ///   inverse_diagonal  by row, as `value` of the factor; nullptr: 1
 template <class T, class V, class I> struct SourceRows {
   using N = DeviceScalar<T>;
   I n;
-  const I *begin, *column, *row, *source;
-  const N *value, *inverse_diagonal;
+  const I *begin, *column, *row, *position, *source = nullptr;
+  const N *value = nullptr, *inverse_diagonal = nullptr;
 
-  __device__ N value_of(I entry) const { return N(DeviceScalar<V>(value[source[entry]])); }
+  /// Returns the first entry of the row at a position, and the end.
+  __device__ I first_entry(I at) const { return begin[position ? row[at] : at]; }
+  __device__ I end_of_entries(I at) const { return begin[(position ? row[at] : at) + 1]; }
+  __device__ I position_of(I entry) const { return position ? position[column[entry]] : column[entry]; }
+  __device__ I row_of(I entry) const { return position ? column[entry] : row[column[entry]]; }
+  __device__ N value_of(I entry) const { return N(DeviceScalar<V>(value[source ? source[entry] : entry])); }
   __device__ N inverse_diagonal_of(I position) const
   {
     return inverse_diagonal ? N(DeviceScalar<V>(inverse_diagonal[row[position]])) : N(1);
   }
 };
 
-/// A plan (cuda/solve/merged/plan.hpp) of n rows and its values. `p_position`: P's columns as positions in the order of
-/// levels; `p_row`: the same as rows of the triangle.
-///   r_local  nullptr if the plan has none
+/// A plan (cuda/solve/merged/plan.hpp) of n rows and its values. R's columns are positions in the order of levels, P's
+/// are places in their group, if it has several levels.
 template <class V, class I> struct MergedView {
   I n;
-  const I *group, *group_begin, *p_begin, *p_position, *p_row, *r_begin, *r_position;
-  const std::uint16_t* r_local;
+  const I *group, *group_begin, *p_begin, *r_begin;
+  ShortIndices<I> r_position;
+  const std::uint16_t *p_local, *r_local;
   DeviceScalar<V>*p, *r;
+
+  __device__ I first_of_group(I position) const { return group_begin[group[position]]; }
 };
 
 /// The ranges of entries of the rows of P and R at a position.
@@ -80,7 +91,7 @@ struct AccumulatorMemory {
 template <class V, class I> class LocalSlots {
 public:
   __device__ LocalSlots(const MergedView<V, I>& M, I position, const MergedRow<I>&, void*, unsigned, unsigned)
-      : M_(M), first_(M.group_begin[M.group[position]]), rows_(M.group_begin[M.group[position] + 1] - first_)
+      : M_(M), rows_(M.group_begin[M.group[position] + 1] - M.first_of_group(position))
   {
   }
   ///   span  of the plan's groups
@@ -92,13 +103,13 @@ public:
   __device__ std::uint32_t slot_of(const MergedRow<I>& row, I e) const
   {
     const I k = row.entry_index(e);
-    return static_cast<std::uint32_t>(row.in_p(e) ? M_.p_position[k] - first_ : rows_ + M_.r_local[k]);
+    return row.in_p(e) ? M_.p_local[k] : static_cast<std::uint32_t>(rows_) + M_.r_local[k];
   }
   __device__ std::uint32_t slot_of_own(const MergedRow<I>& own, I e) const { return slot_of(own, e); }
 
 private:
   const MergedView<V, I>& M_;
-  I first_, rows_;
+  I rows_;
 };
 
 /// The same if the rows of a group read too many columns: entry e of the row has slot e, and its columns are searched.
@@ -106,30 +117,30 @@ template <class V, class I> class FoundSlots {
 public:
   __device__ FoundSlots(const MergedView<V, I>& M, I, const MergedRow<I>& own, void* memory, unsigned thread,
                         unsigned threads)
-      : M_(M), column_(static_cast<I*>(memory)), ps_(own.p_end - own.p), size_(own.entry_count())
+      : M_(M), local_(static_cast<std::uint16_t*>(memory)), ps_(own.p_end - own.p), size_(own.entry_count())
   {
     for (I e = static_cast<I>(thread); e < size_; e += static_cast<I>(threads))
-      column_[e] = own.in_p(e) ? M.p_position[own.entry_index(e)] : M.r_position[own.entry_index(e)];
+      local_[e] = own.in_p(e) ? M.p_local[own.entry_index(e)] : M.r_local[own.entry_index(e)];
   }
   ///   row  entries of the longest row
   template <class N> static AccumulatorMemory memory(std::int64_t, std::int64_t row)
   {
-    const auto entries = static_cast<std::size_t>(row);
-    return {1, AccumulatorMemory::whole(entries * sizeof(I)), AccumulatorMemory::whole(entries * sizeof(N))};
+    const auto entries = static_cast<std::size_t>(row), of_locals = entries * sizeof(std::uint16_t);
+    return {1, AccumulatorMemory::whole(of_locals), AccumulatorMemory::whole(entries * sizeof(N))};
   }
 
   __device__ std::uint32_t slot_of(const MergedRow<I>& row, I e) const
   {
     const I k = row.entry_index(e);
-    const I slot = row.in_p(e) ? find_position(column_, I(0), ps_, M_.p_position[k])
-                               : find_position(column_, ps_, size_, M_.r_position[k]);
+    const I slot = row.in_p(e) ? find_position(local_, I(0), ps_, M_.p_local[k])
+                               : find_position(local_, ps_, size_, M_.r_local[k]);
     return static_cast<std::uint32_t>(slot);
   }
   __device__ std::uint32_t slot_of_own(const MergedRow<I>&, I e) const { return static_cast<std::uint32_t>(e); }
 
 private:
   const MergedView<V, I>& M_;
-  I* column_;
+  std::uint16_t* local_;
   I ps_, size_;
 };
 
@@ -239,19 +250,21 @@ __global__ void begin_rows(SourceRows<T, V, I> A, MergedView<V, I> M, real_t<T>*
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (at >= static_cast<std::size_t>(M.n)) return;
   const I position = static_cast<I>(at), lane = static_cast<I>(threadIdx.x % 32);
-  const I group_first = M.group_begin[M.group[position]];
+  const I group_first = M.first_of_group(position);
   const auto own = MergedRow<I>::row_at(M, position);
   const N scale = A.inverse_diagonal_of(position);
   for (I k = own.p + lane; k < own.p_end; k += 32) M.p[k] = DeviceScalar<V>(k + 1 == own.p_end ? scale : N(0));
   for (I k = own.r + lane; k < own.r_end; k += 32) M.r[k] = DeviceScalar<V>(0);
   __syncwarp();
   double sum = 0;
-  for (I k = A.begin[position] + lane; k < A.begin[position + 1]; k += 32) {
-    const I other = A.column[k];
+  const I end = A.end_of_entries(position);
+  for (I k = A.first_entry(position) + lane; k < end; k += 32) {
+    const I other = A.position_of(k);
     const N value = A.value_of(k);
     sum += abs_value(value);
     const DeviceScalar<V> v(product(value, scale));
-    if (other >= group_first) M.p[find_position(M.p_position, own.p, own.p_end, other)] = v;
+    const auto local = static_cast<std::uint16_t>(other - group_first);
+    if (other >= group_first) M.p[find_position(M.p_local, own.p, own.p_end, local)] = v;
     else M.r[find_position(M.r_position, own.r, own.r_end, other)] = v;
   }
   for (int offset = 16; offset; offset /= 2) sum += shfl_xor(sum, offset);
@@ -286,13 +299,16 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
   using Row = RowAccumulators<T, V, I, Slots>;
   constexpr int flight = 4;  // parts that are loaded at once
   const Row row(M, reads.position, memory, at, thread);
-  row.clear_entries(reads.begin, reads.end);
+  const I p_begin = M.p_begin[reads.position], begin = p_begin + reads.begin, end = p_begin + reads.end;
+  const I group_first = M.first_of_group(reads.position);
+  row.clear_entries(begin, end);
   const I warp = static_cast<I>(thread / 32), lane = static_cast<I>(thread % 32), warps = static_cast<I>(memory.warps);
-  for (I chunk = reads.begin + warp; chunk < reads.end; chunk += 32 * warps) {
+  for (I chunk = begin + warp; chunk < end; chunk += 32 * warps) {
     const I k = chunk + lane * warps;
-    const bool inside = k < reads.end;
+    const bool inside = k < end;
     const N value = inside ? N(M.p[k]) : N(0);
-    const MergedRow<I> theirs = inside ? MergedRow<I>::row_at(M, M.p_position[k]) : MergedRow<I>();
+    const MergedRow<I> theirs =
+        inside ? MergedRow<I>::row_at(M, group_first + static_cast<I>(M.p_local[k])) : MergedRow<I>();
     RowParts<N, I> parts{__ballot_sync(~0u, inside)};
     while (parts.more(Row::trip)) {
       typename Row::Part part[flight];
@@ -336,8 +352,11 @@ __global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, unsign
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (at >= static_cast<std::size_t>(M.n)) return;
   double sum = 0;
-  for (I k = M.p_begin[at] + static_cast<I>(threadIdx.x % 32); k < M.p_begin[at + 1]; k += 32)
-    sum += abs_value(M.p[k]) * static_cast<double>(size[M.p_position[k]]);
+  const I own = static_cast<I>(at), first = M.first_of_group(own), end = M.p_begin[at + 1];
+  for (I k = M.p_begin[at] + static_cast<I>(threadIdx.x % 32); k < end; k += 32) {
+    const I position = k + 1 == end ? own : first + static_cast<I>(M.p_local[k]);
+    sum += abs_value(M.p[k]) * static_cast<double>(size[position]);
+  }
   for (int offset = 16; offset; offset /= 2) sum += shfl_xor(sum, offset);
   /* nonnegative doubles are ordered like their bits, with NaN above all */
   if (threadIdx.x % 32 == 0) red_max_relaxed(growth, static_cast<unsigned long long>(__double_as_longlong(fabs(sum))));
@@ -363,8 +382,8 @@ template <class N> struct RowProduct {
     const N own = A.inverse_diagonal ? of_row / diagonal : of_row;
     sum = own;
     size = abs_value(own);
-    for (I k = A.begin[position]; k < A.begin[position + 1]; ++k) {
-      const N term = product(A.value_of(k), x(A.row[A.column[k]]));
+    for (I k = A.first_entry(position); k < A.end_of_entries(position); ++k) {
+      const N term = product(A.value_of(k), x(A.row_of(k)));
       sum += term;
       size += abs_value(term);
     }
@@ -382,11 +401,13 @@ template <class T, class V, class I> __global__ void make_test_side(SourceRows<T
   b[A.row[position]] = RowProduct<N>(A, static_cast<I>(position), x).sum;
 }
 
-/// to[k] = row[position[k]]
-template <class I> __global__ void name_rows(std::size_t count, const I* row, const I* position, I* to)
+/// to[k] = position[k], or the row there; may be in place.
+///   row  by position, or nullptr
+template <class I, class Short>
+__global__ void name_rows(std::size_t count, const I* row, const I* position, Short* to)
 {
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (k < count) to[k] = row[position[k]];
+  if (k < count) to[k] = static_cast<Short>(row ? row[position[k]] : position[k]);
 }
 
 /// *error = max_i |b - T x|_i / (|T| |x| + |b|)_i as the bits of a double; one thread per row.
