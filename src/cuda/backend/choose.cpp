@@ -181,9 +181,8 @@ template <class T, class I> bool StrategyChooser<T, I>::limit_merging()
     return static_cast<double>(triangle.nnz()) + static_cast<double>(triangle.n());
   };
   const double rows = 2 * static_cast<double>(L().n()), unmerged = entries_of(L()) + entries_of(U());
-  const auto of_entry = static_cast<double>(a_.options.single_storage
-                                                ? bytes_of_merged_entry<single_t<T>, I>(L().n())
-                                                : bytes_of_merged_entry<T, I>(L().n()));
+  const auto of_entry = static_cast<double>(
+      a_.options.single_storage ? bytes_of_merged_entry<single_t<T>, I> : bytes_of_merged_entry<T, I>);
   const bool of_pair = task_.factorizes && a_.row_order.empty() && merged_gains_by_pair(L().n(), found_.longest());
   const double of_groups = sizeof(I) * (static_cast<double>(a_.levels.lower) + static_cast<double>(a_.levels.upper));
   const double around = bytes() + of_groups + bytes_of_merged_row<T, I>(of_pair) * rows;
@@ -356,8 +355,8 @@ void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedR
 {
   constexpr I many_rows = 1 << 19;
   const std::int64_t most = triangle->most_merged;
-  const MergeRule rule = a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options, triangle->n(), most)
-                                                   : rule_of<T, I>(a_.options, triangle->n(), most);
+  const MergeRule rule =
+      a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options, most) : rule_of<T, I>(a_.options, most);
   const I* row = triangle->device_levels->row.data();
   DevicePattern<I> pattern = triangle->on_device;
   if (triangle->n() < many_rows) {

@@ -111,18 +111,6 @@ TEST(DeviceMemoryLimit, foretells_what_merged_takes)
   EXPECT_LE(found, 1.15 * foretold);
 }
 
-/// The last number of rows for which merged has columns of 16 bits, and the next.
-TEST(DeviceMemoryLimit, holds_for_short_and_long_columns)
-{
-  if (short_run()) return;
-  for (const I n : {65536, 65537}) {
-    const Summary s = taken(random_chain(n, 10), "merged", 0);
-    EXPECT_EQ(s.strategy, "merged");
-    EXPECT_LE(megabytes(s) * megabyte, s.memory_limit) << s.plan;
-    EXPECT_GE(megabytes(s) * megabyte, 0.8 * s.memory_limit) << s.plan;
-  }
-}
-
 /// A strategy by name is made whatever it takes; merged then merges nothing.
 TEST(DeviceMemoryLimit, refuses_no_strategy_that_is_named)
 {

@@ -19,7 +19,6 @@
 #include "syncfree/cuda/ready/barrier.cuh"
 #include "syncfree/cuda/ready/sentinel.cuh"
 #include "syncfree/cuda/ready/ticket.cuh"
-#include "syncfree/host_device.hpp"
 
 namespace syncfree::cuda {
 
@@ -35,18 +34,6 @@ struct OneOfChunks {
   }
 };
 
-/// Indices of at most 2^16 rows in 16 bits, of more rows as I.
-template <class I> struct ShortIndices {
-  const void* memory;
-  bool are_short;
-
-  template <class Rows> SYNCFREE_HD static bool suffice(Rows rows) { return rows <= Rows(0x10000); }
-  __device__ I operator[](I k) const
-  {
-    return are_short ? static_cast<I>(static_cast<const std::uint16_t*>(memory)[k]) : static_cast<const I*>(memory)[k];
-  }
-};
-
 /// Entries k, k + lanes, ... of a row, as far as they are less than `end`.
 template <class N, class M, class I, class Box, int lanes, class Chunk, int entries = level_order_batch> struct Batch {
   static constexpr int size = entries;
@@ -55,9 +42,7 @@ template <class N, class M, class I, class Box, int lanes, class Chunk, int entr
   typename Box::Polled seen[size];
   bool live[size], waits[size];
 
-  ///   columns  an array, or ShortIndices
-  template <class Columns>
-  __device__ void load_entries(const Columns& columns, const M* values, I k, I end, Chunk chunk)
+  __device__ void load_entries(const I* columns, const M* values, I k, I end, Chunk chunk)
   {
 #pragma unroll
     for (int e = 0; e < size; ++e) {
@@ -103,7 +88,6 @@ template <class N, class M, class I, class Box, int lanes, class Chunk, int entr
 /// The right-hand side of a row is its entry of b.
 template <class V, class I> struct PlainRhs {
   static constexpr bool in_parts = false, inverts = false;
-  __device__ static const I* columns_of(const StoredView<V, I>& L) { return L.column; }
   template <class N> __device__ N load_rhs(std::size_t, I row, int lane, int, const Input<N>& b, bool) const
   {
     return lane == 0 && row >= 0 ? load_row<N>(b, row) : N(0);
@@ -115,18 +99,11 @@ template <class V, class I> struct InvertingRhs : PlainRhs<V, I> {
   static constexpr bool inverts = true;
 };
 
-/// The right-hand side of a row is sum_k value_k b_{row_k}, of entries begin[position] to begin[position + 1] - 1. The
-/// columns of the triangle are stored as ShortIndices.
+/// The right-hand side of a row is sum_k value_k b_{row_k}, of entries begin[position] to begin[position + 1] - 1.
 template <class V, class I> struct MergedRhs {
   static constexpr bool in_parts = true, inverts = false;
-  const I* begin;
-  ShortIndices<I> row;
+  const I *begin, *row;
   const DeviceScalar<V>* value;
-
-  __device__ static ShortIndices<I> columns_of(const StoredView<V, I>& L)
-  {
-    return {L.column, ShortIndices<I>::suffice(L.n)};
-  }
 
   /// Returns the part of one of the row's lanes.
   template <class N>
@@ -191,10 +168,9 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
   const I row = live ? L.row[position] : 0;
   N sum(0);
   E scale(1);
-  const auto columns = Rhs::columns_of(L);
   Batch<N, DeviceScalar<V>, I, Box, lanes, Chunk, Loads::size> now, ahead;
-  now.load_entries(columns, L.value, k, end, chunk);
-  if constexpr (Loads::ahead) ahead.load_entries(columns, L.value, k + step, end, chunk);
+  now.load_entries(L.column, L.value, k, end, chunk);
+  if constexpr (Loads::ahead) ahead.load_entries(L.column, L.value, k + step, end, chunk);
   if (live && first) {
     if (L.inverse_diagonal) scale = E(L.inverse_diagonal[position]);
     if (conjugate) scale = conjugate_of(scale);
@@ -211,9 +187,9 @@ __device__ void solve_row(const StoredView<V, I>& L, const Box& box, std::size_t
       summed = k >= end;
       if (!summed && Loads::ahead) {
         now = ahead;
-        ahead.load_entries(columns, L.value, k + step, end, chunk);
+        ahead.load_entries(L.column, L.value, k + step, end, chunk);
       } else if (!summed) {
-        now.load_entries(columns, L.value, k, end, chunk);
+        now.load_entries(L.column, L.value, k, end, chunk);
       }
     }
     const bool complete = (__ballot_sync(~0u, summed) & group) == group && !done;

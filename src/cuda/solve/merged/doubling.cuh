@@ -14,8 +14,8 @@
 namespace syncfree::cuda {
 
 /// Returns the first of the ascending entries begin..end - 1 that is not less than `position`.
-template <class Columns, class I, class Position>
-__device__ I find_position(const Columns& column, I begin, I end, Position position)
+template <class Column, class I>
+__device__ I find_position(const Column* column, I begin, I end, Column position)
 {
   while (begin < end) {
     const I middle = begin + (end - begin) / 2;

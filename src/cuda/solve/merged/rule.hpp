@@ -17,13 +17,9 @@ constexpr double entry_of_plan = 0.0015;
 /// With fewer expected applies, short runs are worth the groups that end with them.
 constexpr std::int64_t many_applies = 300;
 
-/// Returns the bytes of an entry of a group: its value, its column, in 16 bits if rows are few, and that as a place in
-/// its group or outside.
-template <class V, class I> constexpr std::int64_t bytes_of_merged_entry(std::int64_t rows)
-{
-  constexpr std::size_t in_16_bits = sizeof(std::uint16_t);
-  return static_cast<std::int64_t>(sizeof(V) + (rows <= 0x10000 ? in_16_bits : sizeof(I)) + in_16_bits);
-}
+/// The bytes of an entry of a group: its value, its column, and that as a place in its group or outside.
+template <class V, class I>
+constexpr std::int64_t bytes_of_merged_entry = sizeof(V) + sizeof(I) + sizeof(std::uint16_t);
 
 /// True if U is solved after L in one launch in natural order. Polling for all operands of a long row takes longer than
 /// reading them, and polling slows other rows if levels are wide.
@@ -40,12 +36,11 @@ template <class T, class I> constexpr double bytes_of_merged_row(bool of_pair)
 /// Returns the rule for one triangle with values V: 256 MB may be used, whatever the fill, where the limit of memory
 /// allows that. The cost of an entry's part of the plan is divided by the expected number of applies.
 ///   most_bytes  DeviceTriangle::most_merged
-template <class V, class I>
-MergeRule rule_of(const SolverOptions& options, std::int64_t rows, std::int64_t most_bytes)
+template <class V, class I> MergeRule rule_of(const SolverOptions& options, std::int64_t most_bytes)
 {
   MergeRule rule;
   rule.most_bytes = most_bytes;
-  rule.entry_bytes = bytes_of_merged_entry<V, I>(rows), rule.substitution_bytes = sizeof(BlockReads<I>);
+  rule.entry_bytes = bytes_of_merged_entry<V, I>, rule.substitution_bytes = sizeof(BlockReads<I>);
   rule.most_fill = options.merge_fill;
   rule.entry += entry_of_plan / static_cast<double>(std::max<std::int64_t>(options.expected_applies, 1));
   if (options.expected_applies < many_applies) rule.run_levels = 64, rule.wanted_runs = 6;

@@ -54,22 +54,10 @@ public:
   /// True if the longest row fits in the shared memory in which it is made.
   bool fit() const { return steps_.step_count() == 0 || found_slots().accumulator_bytes() <= block_bytes(); }
 
-  /// Makes P's columns rows of the triangle, which are `row` by position, and all columns short if possible; called
-  /// once. Waits for the stream.
+  /// Makes P's columns rows of the triangle, which are `row` by position; called once.
   void find_rows(const I* row, cudaStream_t stream)
   {
-    const LaunchParameters of_P = {blocks_for(p_.size(), 256), 256, 0, stream};
-    if (!has_short_columns()) {
-      launch(name_rows<I, I>, of_P, p_.size(), row, plan_.p_column.data(), plan_.p_column.data());
-    } else {
-      p_short_ = DeviceArray<std::uint16_t>(p_.size()), r_short_ = DeviceArray<std::uint16_t>(r_.size());
-      launch(name_rows<I, std::uint16_t>, of_P, p_.size(), row, plan_.p_column.data(), p_short_.data());
-      if (!r_.empty())
-        launch(name_rows<I, std::uint16_t>, {blocks_for(r_.size(), 256), 256, 0, stream}, r_.size(), nullptr,
-               plan_.r_column.data(), r_short_.data());
-    }
-    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
-    if (has_short_columns()) plan_.p_column = DeviceArray<I>(), plan_.r_column = DeviceArray<I>();
+    launch(name_rows<I>, {blocks_for(p_.size(), 256), 256, 0, stream}, p_.size(), row, plan_.p_column.data());
   }
 
   /// Makes the values.
@@ -87,15 +75,10 @@ public:
     launch(measure_growth<T, V, I>, {warps, 128, 0, stream}, merged_view(), size, growth);
   }
 
-  MergedRhs<V, I> rhs() const
-  {
-    const ShortIndices<I> rows = short_indices(p_short_, plan_.p_column);
-    return {plan_.p_begin.data(), rows, as_device(p_.data())};
-  }
+  MergedRhs<V, I> rhs() const { return {plan_.p_begin.data(), plan_.p_column.data(), as_device(p_.data())}; }
   StoredView<V, I> rest(I n, const I* row) const
   {
-    const auto* const columns = static_cast<const I*>(short_indices(r_short_, plan_.r_column).memory);
-    return {n, plan_.r_begin.data(), columns, row, as_device(r_.data()), nullptr};
+    return {n, plan_.r_begin.data(), plan_.r_column.data(), row, as_device(r_.data()), nullptr};
   }
   I groups() const { return plan_.groups; }
   std::int64_t levels() const { return plan_.longest; }
@@ -104,7 +87,7 @@ public:
   {
     return plan_.group.bytes() + plan_.group_begin.bytes() + steps_.step_bytes() + plan_.p_begin.bytes() +
            plan_.p_column.bytes() + plan_.p_local.bytes() + plan_.r_begin.bytes() + plan_.r_column.bytes() +
-           plan_.r_local.bytes() + p_short_.bytes() + r_short_.bytes();
+           plan_.r_local.bytes();
   }
   std::size_t merged_value_bytes() const { return p_.bytes() + r_.bytes(); }
 
@@ -125,17 +108,11 @@ private:
   bool has_local_slots() const { return local_slots().per_warp <= most_accumulator_bytes; }
 
   std::size_t rows() const { return plan_.group.size(); }
-  bool has_short_columns() const { return ShortIndices<I>::suffice(rows()); }
-  ShortIndices<I> short_indices(const DeviceArray<std::uint16_t>& in_16_bits, const DeviceArray<I>& all) const
-  {
-    if (has_short_columns()) return {in_16_bits.data(), true};
-    return {all.data(), false};
-  }
   MergedView<V, I> merged_view() const
   {
-    return {static_cast<I>(rows()), plan_.group.data(), plan_.group_begin.data(),
-            plan_.p_begin.data(),   plan_.r_begin.data(), short_indices(r_short_, plan_.r_column),
-            plan_.p_local.data(),   plan_.r_local.data(), as_device(p_.data()), as_device(r_.data())};
+    return {static_cast<I>(rows()), plan_.group.data(),   plan_.group_begin.data(), plan_.p_begin.data(),
+            plan_.r_begin.data(),   plan_.r_column.data(), plan_.p_local.data(),     plan_.r_local.data(),
+            as_device(p_.data()),   as_device(r_.data())};
   }
 
   /// Launches a step: thread blocks have the warps of one row, or some rows of one warp each.
@@ -157,7 +134,6 @@ private:
 
   DeviceMergePlan<I> plan_;
   MergeSteps<I> steps_;
-  DeviceArray<std::uint16_t> p_short_, r_short_;  ///< columns, in place of the plan's, if these suffice
   DeviceArray<V> p_, r_;
 };
 
@@ -178,7 +154,7 @@ inline int choose_lanes_of_merged(const Granularity& g)
 template <class T, class V, class I> class MergedSolver : public DeviceSolver<T, I> {
 public:
   MergedSolver(const DeviceTriangle<I>& triangle, const SolverOptions& options)
-      : rule_(rule_of<V, I>(options, triangle.n(), triangle.most_merged)), level_begin_(triangle.level_begins()),
+      : rule_(rule_of<V, I>(options, triangle.most_merged)), level_begin_(triangle.level_begins()),
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()), longest_(triangle.longest()),
         unit_(triangle.unit), row_(triangle.rows_in_level_order()),
         pattern_(triangle.source ? DevicePattern<I>() : triangle.on_device), rows_(rows_for_search(triangle)),

@@ -16,7 +16,6 @@
 /// and row i does not makes b_k huge, which cancels only in the sum for x_i.
 
 #include "cuda/analysis/stored_triangle.cuh"
-#include "cuda/solve/level_order/kernel.cuh"
 #include "cuda/solve/merged/doubling.cuh"
 #include "syncfree/cuda/ready/flag.cuh"
 #include "syncfree/host_device.hpp"
@@ -52,8 +51,7 @@ template <class T, class V, class I> struct SourceRows {
 /// are places in their group, if it has several levels.
 template <class V, class I> struct MergedView {
   I n;
-  const I *group, *group_begin, *p_begin, *r_begin;
-  ShortIndices<I> r_position;
+  const I *group, *group_begin, *p_begin, *r_begin, *r_position;
   const std::uint16_t *p_local, *r_local;
   DeviceScalar<V>*p, *r;
 
@@ -401,13 +399,11 @@ template <class T, class V, class I> __global__ void make_test_side(SourceRows<T
   b[A.row[position]] = RowProduct<N>(A, static_cast<I>(position), x).sum;
 }
 
-/// to[k] = position[k], or the row there; may be in place.
-///   row  by position, or nullptr
-template <class I, class Short>
-__global__ void name_rows(std::size_t count, const I* row, const I* position, Short* to)
+/// Replaces positions by the rows there.
+template <class I> __global__ void name_rows(std::size_t count, const I* row, I* position)
 {
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (k < count) to[k] = static_cast<Short>(row ? row[position[k]] : position[k]);
+  if (k < count) position[k] = row[position[k]];
 }
 
 /// *error = max_i |b - T x|_i / (|T| |x| + |b|)_i as the bits of a double; one thread per row.
