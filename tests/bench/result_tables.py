@@ -560,7 +560,7 @@ mesh_at_random:60000,elasticity:30000 -bench_files FILE,...
 $gpu -bench_kinds ilu -bench_levels 2 -bench_matrices 7pt:60000,5pt:60000,9pt:30000,road:40000 -bench_files FILE,...
 $gpu -bench_kinds icc -bench_matrices 7pt:300000,5pt:200000,27pt:60000,9pt:60000,mesh:50000,elasticity:60000 \\
   -bench_files FILE,...""",
-    "blocks": """gpu="$gpu -bench_threads 1 -bench_kinds ilu -bench_strategies auto -bench_repetitions 7"
+    "blocks": """gpu="$gpu -bench_threads 1 -bench_kinds ilu -bench_strategies auto -bench_repetitions 5"
 for n in 1 3; do $gpu -bench_matrices elasticity:331776 -bench_pc_syncfree_block_size $n -options_left 0; done
 for n in 1 5; do $gpu -bench_matrices species:1310720 -bench_pc_syncfree_block_size $n -options_left 0; done
 # the column block_size was added when the four files were joined""",

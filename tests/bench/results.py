@@ -58,7 +58,8 @@ RUNS = {
     "waves": ("papers/waves.csv", "2026-11-22", ""),
     "sequential": ("papers/sequential.csv", "2026-11-22", ""),
     "sweep": ("sweep.csv", "2026-11-21", ""),
-    "blocks": ("blocks_h200.csv", "2026-11-28", "four calls, the load of the machine was 8 to 10 at the start"),
+    "blocks": ("blocks_h200.csv", "2026-11-28", "second of two rounds of four calls, alternated"),
+    "hpcg_like": ("hpcg_like_h200.csv", "2026-11-28", "two calls"),
 }
 LIBRARY = {"lines": "e018c01"}  # where a file holds lines of several
 
