@@ -39,7 +39,7 @@ struct PivotReport {
   int shifts = 0;             ///< restarts (nonzero, positive_definite) or shifted pivots (inblocks)
   double shift_amount = 0;    ///< added to the diagonal in the attempt that succeeded
   double shift_fraction = 0;  ///< positive_definite: shift_amount / shift_top
-  double shift_top = 0;       ///< positive_definite: 1.1 x the largest shift any row needs
+  double shift_top = 0;       ///< positive_definite, if there were shifts: 1.1 x the largest shift any row needs
 };
 
 /// Row and column orders of A in the factor, n entries each; nullptr for the natural order.

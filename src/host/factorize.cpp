@@ -271,12 +271,11 @@ template <class T, class I>
 Status Factorization<T, I>::factorize_rows(const CsrView<T, I>& A, const PivotRule& rule, FactorValues<T>* values,
                                            PivotReport* report)
 {
-  const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule) : 0;
-  ShiftLoop shifts(pattern_.kind, rule, top);
+  ShiftLoop shifts(pattern_.kind, rule);
   for (;;) {
     const Status status = attempt(A, rule, shifts.amount(), values);
     if (status.code == Code::zero_pivot) {
-      if (!shifts.retry_after_failure(status.tolerance)) return status;
+      if (!shifts.retry_after_failure(status.tolerance, [&] { return dominance_shift(A, rule); })) return status;
     } else if (!status.ok()) {
       return status;
     } else if (!shifts.retry_to_refine()) {

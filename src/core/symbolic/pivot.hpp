@@ -50,20 +50,25 @@ private:
 class ShiftLoop {
 public:
   /// kind  after a success PETSc tries a smaller shift for ILU, but not for IC
-  /// top   of positive_definite, else unused
-  ShiftLoop(Kind kind, const PivotRule& rule, double top) : rule_(rule), refines_(kind == Kind::ilu), top_(top) {}
+  ShiftLoop(Kind kind, const PivotRule& rule) : rule_(rule), refines_(kind == Kind::ilu) {}
 
   double amount() const { return amount_; }
 
   /// Chooses the next shift after an attempt with a pivot that was too small. Returns false if the rule has no remedy
   /// left.
   ///   tolerance  the pivot was compared with it
-  bool retry_after_failure(double tolerance)
+  ///   top        returns dominance_shift(); called once, if the rule is positive_definite
+  template <class Top> bool retry_after_failure(double tolerance, const Top& top)
   {
     const double before = amount_;
-    if (rule_.shift == Shift::nonzero) amount_ = shifts_ == 0 ? rule_.shift_amount : 2 * amount_;
-    else if (rule_.shift == Shift::positive_definite) raise_fraction();
-    else return false;
+    if (rule_.shift == Shift::positive_definite) {
+      if (shifts_ == 0) top_ = top();
+      raise_fraction();
+    } else if (rule_.shift == Shift::nonzero) {
+      amount_ = shifts_ == 0 ? rule_.shift_amount : 2 * amount_;
+    } else {
+      return false;
+    }
     ++shifts_;
     return std::isfinite(tolerance) && std::isfinite(amount_) && amount_ != before;
   }
@@ -102,8 +107,8 @@ private:
 
   PivotRule rule_;
   bool refines_;
-  double top_;
   double amount_ = 0, fraction_ = 0, low_ = 0, high_ = 1;
+  double top_ = 0;  ///< of positive_definite, after a failure
   int shifts_ = 0;
 };
 

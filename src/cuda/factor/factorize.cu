@@ -234,12 +234,12 @@ template <class T, class I> void DeviceFactorization<T, I>::queue_rows(const Tas
   const DevicePivotRule rule(task.rule, task.shifts.amount());
   if (slots_.made()) {
     begin_attempt({&upper_, &inverse_pivot_}, task.stream);
-    factorize_staged(factor_view(), slots_.slots_view(), occupancy_limit_bytes_, as_device(task.value), rule,
+    factorize_staged(factor_view(), slots_.slots_view(), occupancy_limit_bytes_, as_device(task.A.value), rule,
                      counter_.data(), outcome_.data(), task.stream);
   } else {
     begin_attempt({}, task.stream);
     const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
-    launch(factorize<T, I>, {blocks, threads_a_block, 0, task.stream}, factor_view(), as_device(task.value), rule,
+    launch(factorize<T, I>, {blocks, threads_a_block, 0, task.stream}, factor_view(), as_device(task.A.value), rule,
            ready_.data(), ++attempts_, counter_.data(), outcome_.data());
   }
 }
@@ -313,7 +313,7 @@ template <class T, class I> bool DeviceFactorization<T, I>::queue_entries(const 
   allow_shared_memory(factorize_entries<T, I>, occupancy_limit_bytes_);
   const unsigned blocks = blocks_for(lists_.lists_view().positions, entry_threads);
   launch(factorize_entries<T, I>, {blocks, entry_threads, occupancy_limit_bytes_, task.stream}, factor_view(),
-         lists_.lists_view(), as_device(task.value), rule_of_entries, entry_counter_->data(), outcome_.data());
+         lists_.lists_view(), as_device(task.A.value), rule_of_entries, entry_counter_->data(), outcome_.data());
   if (device_rule.sums) {
     launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, task.stream},
            factor_view(), device_rule, outcome_.data());
@@ -328,13 +328,13 @@ template <class T, class I> bool DeviceFactorization<T, I>::queue_pivots(const T
   begin_attempt({}, task.stream);
   const std::size_t n = static_cast<std::size_t>(pattern_.n), lowers = lower_.size();
   launch(prepare_pivots<T, I>, {blocks_for(std::max(n, lowers), 256), 256, 0, task.stream}, factor_view(),
-         slots_.slots_view().partner, lowers, as_device(task.value), outcome_.data());
+         slots_.slots_view().partner, lowers, as_device(task.A.value), outcome_.data());
   T* y = inverse_pivot_.data();
   solver_of_L_->solve_inverse(lower_.data(), y, y, task.stream);
   const bool are_long = lowers > 8 * n;
   const auto finish = are_long ? finish_rows<T, I, 8> : finish_rows<T, I, 1>;
   launch(finish, {blocks_for(are_long ? 8 * n : n, 256), 256, 0, task.stream}, factor_view(),
-         slots_.slots_view().partner, as_device(task.value), DevicePivotRule(task.rule, 0), outcome_.data());
+         slots_.slots_view().partner, as_device(task.A.value), DevicePivotRule(task.rule, 0), outcome_.data());
   return true;
 }
 
@@ -372,8 +372,7 @@ template <class T, class I> void DeviceFactorization<T, I>::queue_attempt(Task* 
 template <class T, class I>
 bool DeviceFactorization<T, I>::begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
 {
-  const double top = rule.shift == Shift::positive_definite ? dominance_shift(A, rule, stream) : 0;
-  task_.emplace(Task{A.value, rule, stream, ShiftLoop(pattern_.kind, rule, top), Method::loop});
+  task_.emplace(Task{A, rule, stream, ShiftLoop(pattern_.kind, rule), Method::loop});
   const bool by_loop = loop_ && !single_ && loop_->factorize_by_loop(A.value, rule, lower_.data(), upper_.data(),
                                                                      inverse_pivot_.data(), stream);
   if (by_loop) return true;
@@ -394,7 +393,9 @@ template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* r
       repaired = outcome.repaired;
       if (status.ok() && !task.shifts.retry_to_refine()) break;
       const bool retries = status.ok() || (status.code == Code::zero_pivot &&
-                                           task.shifts.retry_after_failure(status.tolerance));
+                                           task.shifts.retry_after_failure(status.tolerance, [&] {
+                                             return dominance_shift(task.A, task.rule, task.stream);
+                                           }));
       if (!retries) return status;
     } else {
       if (outcome.failure == Outcome::none) break;

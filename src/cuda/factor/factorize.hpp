@@ -71,7 +71,7 @@ private:
 
   /// One factorization, between begin_factorization() and end().
   struct Task {
-    const T* value;
+    CsrView<T, I> A;
     PivotRule rule;
     cudaStream_t stream;
     ShiftLoop shifts;
