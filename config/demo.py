@@ -11,6 +11,8 @@ and what comes first in a process loads kernels and libraries. So the times are 
 programs' -times N, which waits for the device and warms it up: one process for each problem and
 preconditioner, N times each, or once where a solve takes over a second. It is an error if a view says
 that not all was done on the device; iterations may differ by one in a hundred.
+
+--csv FILE keeps the medians; commit and machine in it are those of SYNCFREE_COMMIT and SYNCFREE_MACHINE.
 """
 
 import argparse
@@ -26,6 +28,7 @@ import tempfile
 import time
 
 PROBLEMS = (("Poisson, CG", "poisson"), ("convection-diffusion, GMRES", "convection"))
+COLUMNS = "problem grid method pc threads iterations setup_ms apply_ms solve_ms machine commit".split()
 ROW = "{:28} {:26} {:>10} {:>9} {:>9} {:>9} {:>10}"
 
 Times = collections.namedtuple("Times", "setup apply solve")  # milliseconds
@@ -106,8 +109,8 @@ def run(program, options, arguments, threads, log):
     return Solve(int(found[1]), float(found[2]), times, ran[1] if ran else "")
 
 
-def compare(title, program, variants, options):
-    """Prints the rows of one problem; False if the iterations differ."""
+def compare(title, program, variants, options, lines):
+    """Prints the rows of one problem, adds them to the lines of the file; False if the iterations differ."""
     runs = {variant[0]: [] for variant in variants}
     watch, cores = Watch(), os.sysconf("SC_NPROCESSORS_ONLN")
     processes = 1 if options.device else options.repeat
@@ -120,6 +123,9 @@ def compare(title, program, variants, options):
     others = watch.others()
     for name, solves in runs.items():
         setup, apply, solve = map(statistics.median, zip(*(times for s in solves for times in s.times)))
+        arguments, threads = next(rest for known, *rest in variants if known == name)
+        lines.append((os.path.basename(program), options.grid, title.split(", ")[1].lower(), arguments[-1], threads,
+                      solves[0].iterations, f"{setup:.6g}", f"{apply:.6g}", f"{solve:.6g}"))
         print(
             ROW.format(
                 title,
@@ -154,6 +160,14 @@ def variants_of(options):
         yield f"syncfree_ilu, {cores} threads", ours, cores
 
 
+def write(path, lines):
+    origin = [os.environ.get(name, "") for name in ("SYNCFREE_MACHINE", "SYNCFREE_COMMIT")]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows((*line, *origin) for line in lines)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", required=True)
@@ -162,6 +176,8 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--device", default="", help="name of the GPU that --options puts the work on")
     parser.add_argument("--options", default="", help="PETSc options of every run")
+    parser.add_argument("--problems", type=lambda text: text.split(","), default=[name for _, name in PROBLEMS])
+    parser.add_argument("--csv")
     options = parser.parse_args()
     variants = list(variants_of(options))
 
@@ -171,9 +187,14 @@ def main():
         where = f"on {options.device}"
     print(f"{options.grid}^3 unknowns, {medians}, times in ms, {where}")
     print(ROW.format("problem", "preconditioner", "iterations", "set-up", "apply", "solve", "residual"))
-    same = [compare(title, os.path.join(options.folder, program), variants, options) for title, program in PROBLEMS]
+    lines, same = [], []
+    for title, program in PROBLEMS:
+        if program in options.problems:
+            same.append(compare(title, os.path.join(options.folder, program), variants, options, lines))
     if not all(same):
         sys.exit("error: the iterations differ")
+    if options.csv:
+        write(options.csv, lines)
 
 
 if __name__ == "__main__":

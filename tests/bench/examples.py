@@ -86,6 +86,7 @@ def main():
             print(ROW.format(name, f"{grid}^3", pc, *(f"{row[key]:.0f}" for key in counts),
                              *(f"{row[key]:.3f}" for key in columns[len(counts):])), flush=True)
             rows.append({"program": name, "grid": grid, "pc": pc, **row,
+                         "machine": os.environ.get("SYNCFREE_MACHINE", ""),
                          "commit": os.environ.get("SYNCFREE_COMMIT", "unknown")})
     if options.csv:
         with open(options.csv, "w", newline="", encoding="utf-8") as file:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import rows
-from results import LIBRARY, card, fill, identifier, lines_of, number, path_of, section, table, times
+from results import RUNS, aged, card, counts, fill, identifier, lines_of, number, path_of, section, table, times
 from result_tables_cpu import sections as sections_on_cpu
 from result_tables_hpcg_like import sections as sections_like_hpcg
 
@@ -17,7 +17,7 @@ PAPERS = {"Liu": "Liu et al. 2016", "Lu": "Lu et al. 2020", "Su": "Su et al. 202
 
 
 def cases_of(name):
-    return rows.read([path_of(name)], lambda f: f.get("commit") == LIBRARY.get(name, f.get("commit")))
+    return rows.read([path_of(name)], lambda fields: counts(name, fields))
 
 
 def root(n, power):
@@ -39,7 +39,7 @@ def label(case):
 def taken(case, run=""):
     """The strategy that `auto` took."""
     ran = case.rows[OURS].fields["ran"].split()[0]
-    if run in PENCILS_SINCE and ran == "tiled" and case.matrix in GRIDS_IN_PENCILS:
+    if run in PENCILS_SINCE and aged(run, "2026-11-27", ran) == "tiled" and case.matrix in GRIDS_IN_PENCILS:
         return "wavefront"
     return ran
 
@@ -71,11 +71,10 @@ def apply_on_gpu():
     head = ["matrix", "rows", "levels", "MatMult (ms)", "PETSc (ms)", "vendor (ms)", "`syncfree_ilu` (ms)",
             "times the vendor's speed"]
     return section(
-        "How fast is an apply of ILU(0) on a GPU?", ["default"], "On a GPU (H200), with default options",
+        "How fast is an apply of ILU(0) on a GPU?", ["default"], "{gpu}, with default options",
         table(head, lines),
-        COMMANDS["default"],
-        "other orderings than the natural one; grids with 9 points, for which see the H100 below; what a whole solve "
-        "gains, which depends on iterations and MatMult, too.")
+        f"other orderings than the natural one; grids with 9 points, for which see the {card('planes')} below; what a "
+        "whole solve gains, which depends on iterations and MatMult, too.")
 
 
 def set_up_on_gpu():
@@ -88,8 +87,8 @@ def set_up_on_gpu():
             "times PETSc's speed", "refresh: PETSc (ms)", "`syncfree_ilu` (ms)", "times PETSc's speed"]
     return section(
         "What do set-up and refresh of ILU(0) cost on a GPU?", ["default"],
-        "On a GPU (H200), with default options and 16 CPU threads",
-        table(head, lines), COMMANDS["default"],
+        "{gpu}, with default options and 16 CPU threads",
+        table(head, lines),
         "the first set-up of a process, which loads kernels; set-ups with fewer CPU threads.",
         "The host's part varies by a third between machines of this kind. The third column is `-pc_syncfree_strategy "
         "cusparse`: our factorization and the vendor's analysis.")
@@ -108,9 +107,10 @@ def more_grids():
     head = ["matrix", "levels", "MatMult (ms)", "vendor's apply (ms)", "our apply (ms)", "times the vendor's speed",
             "set-up: PETSc, ours (ms)", "refresh: PETSc, ours (ms)"]
     return section(
-        "How fast is ILU(0) on further grids?", ["planes", "lines"], "On a GPU (H100), with default options",
-        table(head, lines), COMMANDS["planes"] + "\n" + COMMANDS["lines"],
-        "the same grids on an H200.", "These are grids that the run of the first two tables does not have.")
+        "How fast is ILU(0) on further grids?", ["planes", "lines"], "{gpu}, with default options",
+        table(head, lines),
+        "the same grids on an H200." if card("planes", "lines") == "H100" else "",
+        "These are grids that the run of the first two tables does not have.")
 
 
 GROUPS = (("all", lambda c: True), ("10,000 rows or more", lambda c: c.n >= 10000),
@@ -133,6 +133,8 @@ def real_matrices_together():
     lines = []
     for name, belongs in GROUPS:
         some = [c for c in found if belongs(c)]
+        if not some:
+            continue
         slower = [sum(speed(c, event) < 1 for c in some) for event in ("setup", "refresh")]
         lines.append([name, len(some), spread([speed(c, "apply", VENDOR) for c in some]),
                       spread([speed(c, "apply") for c in some]), spread([speed(c, "setup") for c in some]),
@@ -143,9 +145,8 @@ def real_matrices_together():
             "set-up and 50 applies, times PETSc's"]
     return section(
         "How fast is ILU(0) on real matrices?", ["files"],
-        "On a GPU (H200), with default options: matrices of collections whose ILU(0) exists in natural order",
+        "{gpu}, with default options: matrices of collections whose ILU(0) exists in natural order",
         table(head, lines),
-        COMMANDS["files"],
         "matrices of more than 173,000 rows.",
         "The columns of slower set-ups and refreshes say when PETSc's ILU is the better choice: small systems with few "
         "applies.")
@@ -160,8 +161,8 @@ def real_matrices():
             "set-up: PETSc, ours (ms)", "refresh: PETSc, ours (ms)"]
     return section(
         "How fast is ILU(0) on each of these matrices?", ["files"],
-        "On a GPU (H200), the matrices of the table above", table(head, lines),
-        COMMANDS["files"], "times of PETSc's apply, which is the vendor's and some microseconds.")
+        "{gpu}, the matrices of the table above", table(head, lines),
+        "times of PETSc's apply, which is the vendor's and some microseconds.")
 
 
 def untuned():
@@ -176,9 +177,10 @@ def untuned():
             "times the vendor's speed", "set-up: PETSc, ours (ms)", "refresh: PETSc, ours (ms)"]
     return section(
         "On which matrices is least gained?", ["untuned"],
-        "On a GPU (H200), with default options: generated matrices of sizes that nothing was tuned for",
-        table(head, lines), COMMANDS["untuned"],
-        "`7pt`, `5pt` and `9pt` as they are solved today, which is faster (first and third table).")
+        "{gpu}, with default options: generated matrices of sizes that nothing was tuned for",
+        table(head, lines),
+        aged("untuned", "2026-11-26",
+             "`7pt`, `5pt` and `9pt` as they are solved today, which is faster (first and third table)."))
 
 
 def strategies_side_by_side():
@@ -188,6 +190,8 @@ def strategies_side_by_side():
     lines = []
     for run, words, least in groups:
         some = [c for c in cases_of(run) if c.n >= least]
+        if not some:
+            continue
         found = {name: [speed(c, "apply", VENDOR, name) for c in some if name in c.rows]
                  for name in (OURS, "merged", "level_order")}
         tiles = [speed(c, "apply", VENDOR, name) for c in some for name in ("tiled", "wavefront") if name in c.rows]
@@ -198,7 +202,7 @@ def strategies_side_by_side():
             "best of all", "run"]
     return section(
         "How good is the choice of `auto`?", ["files", "files1000", "odd"],
-        "On a GPU (H200); an apply, times the vendor's speed", table(head, lines), COMMANDS["choice"],
+        "{gpu}; an apply, times the vendor's speed", table(head, lines),
         "the set-ups that the strategies cost, which `auto` weighs against the applies that it is told to expect "
         "(`-pc_syncfree_expected_applies`); `-pc_syncfree_select trials`.")
 
@@ -212,9 +216,9 @@ def strategies_on_grids():
             "`tiled`, times the vendor's speed",
             "`level_order`, times the vendor's speed"]
     return section(
-        "What do tiles gain over level order?", ["chains"], "On a GPU (H200), an apply", table(head, lines),
-        COMMANDS["chains"],
-        "larger `27pt` grids, which are solved in another way since: see the further grids.")
+        "What do tiles gain over level order?", ["chains"], "{gpu}, an apply", table(head, lines),
+        aged("chains", "2026-11-26",
+             "larger `27pt` grids, which are solved in another way since: see the further grids."))
 
 
 def memory_on_gpu():
@@ -225,13 +229,15 @@ def memory_on_gpu():
                       times(memory(c)), number(float(f["peak_bytes"]) / 1e6), f"`{taken(c)}`"])
     for name, belongs in GROUPS[1:]:
         ratios = sorted(memory(c) for c in cases_of("files") if belongs(c))
+        if not ratios:
+            continue
         lines.append([f"real matrices, {name}: least, median, most", "", "",
                       ", ".join(times(ratios[k]) for k in (0, len(ratios) // 2, -1)), "", ""])
     head = ["matrix", "PETSc's factor (MB)", "factor and plan of `syncfree_ilu` (MB)", "times PETSc's",
             "most at once (MB)", "strategy"]
     return section(
-        "How much memory does ILU(0) take on a GPU?", ["default", "files"], "On a GPU (H200), with default options",
-        table(head, lines), COMMANDS["default"],
+        "How much memory does ILU(0) take on a GPU?", ["default", "files"], "{gpu}, with default options",
+        table(head, lines),
         "the matrix, vectors and transposes, and what the vendor's library takes for PETSc's solves.",
         "PETSc's column is its factor on the host, counted by a formula: values, columns, offsets, diagonal, work "
         "vector. `-pc_syncfree_expected_applies 0` takes `level_order`, which needs less than `merged`.")
@@ -258,8 +264,8 @@ def fill_on_gpu():
             "refresh, times PETSc's", "memory, times PETSc's, median"]
     return section(
         "How fast are ILU(k) and ICC(0) on a GPU?", ["fill", "icc"],
-        "On a GPU (H200), with default options; times as fast",
-        table(head, lines), COMMANDS["fill"],
+        "{gpu}, with default options; times as fast",
+        table(head, lines),
         "levels of fill of `powerlaw` and memplus, whose symbolic factorization by PETSc did not end in time; ICC of "
         "matrices that need shifts, which PETSc's ICC on a GPU ignores.")
 
@@ -277,21 +283,22 @@ def blocks_on_gpu():
             "apply, in MatMults", "memory (GB)"]
     return section(
         "What do dense blocks gain on a GPU?", ["blocks"],
-        "On a GPU (H200), one CPU thread: ILU(0) by entries (block size 1) and by dense blocks "
+        "{gpu}, one CPU thread: ILU(0) by entries (block size 1) and by dense blocks "
         "(`-pc_syncfree_block_size`); in each cell PETSc's `ilu`, then `syncfree_ilu`",
-        table(head, lines), COMMANDS["blocks"],
+        table(head, lines),
         "other block sizes; matrices whose blocks lack entries, for which zeros are stored.",
         "PETSc's `ilu` factors by entries in all lines; each line is a call of its own, so its times differ. Its "
         "memory is its factor on the host. All blocks of these matrices are full, so both factorizations have the same "
         "result, apart from rounding.")
 
 
-SOLVES = ["solves_h100", "solves_200", "solves", "gamg"]  # the newest first
+SOLVES = ["solves_h100", "solves_200", "solves", "gamg"]  # the newest first; once measured together, `solves` alone
 
 
 def whole_solves():
-    newest = {}
-    for run in SOLVES:
+    newest, names = {}, [name for name in SOLVES if name in RUNS]
+    apart = len(names) > 1
+    for run in names:
         for f in lines_of(run):
             newest.setdefault((f["problem"], f["n"], f["pc"]), (run, f))
     problems = {"poisson": "Poisson, CG", "convection": "upwind convection, GMRES(30)"}
@@ -308,11 +315,10 @@ def whole_solves():
     head = ["problem", "`-pc_type`", "iterations to 1e-8", "set-up (ms)", "refresh (ms)", "KSPSolve (ms)",
             "PCApply (ms)", "card, run"]
     return section(
-        "How long does a whole linear solve take on a GPU?", SOLVES,
-        "On GPUs (H100 and H200); of each preconditioner the newest run, so on 129^3 ours and `jacobi` ran on the "
-        "slower card",
-        table(head, lines), COMMANDS["solves"],
-        "all four with one library on one card; other problems.",
+        "How long does a whole linear solve take on a GPU?", names,
+        "{gpu}" + ("; of each preconditioner the newest run, so on 129^3 ours and `jacobi` ran on the slower card"
+                   if apart else ", all in one run"),
+        table(head, lines), "all four with one library on one card; other problems." if apart else "other problems.",
         "Where `gamg` converges, as it does for Poisson, it needs the shortest KSPSolve, and a set-up that pays only "
         "over many solves with one matrix.")
 
@@ -336,10 +342,10 @@ def orders_on_gpu():
              for (matrix, kind, n), by in solved.items() if "natural" in by]
     return section(
         "What does another order of the rows gain on a GPU?", ["orders"],
-        "On a GPU (H200), each cell: iterations to 1e-8; time of an application in products with the matrix as stored; "
+        "{gpu}, each cell: iterations to 1e-8; time of an application in products with the matrix as stored; "
         "milliseconds of the first set-up, which includes making the order, and the solve. GMRES(30) with `ilu`, CG "
         "with `icc`",
-        table(["matrix, PC", "levels as stored", "`jacobi`", *ORDERS.values()], lines), COMMANDS["orders"],
+        table(["matrix, PC", "levels as stored", "`jacobi`", *ORDERS.values()], lines),
         "PETSc's own `ilu` and orders; GAMG.",
         "The grids `7pt` as stored go by `wavefront`: colors make an application faster there, but cost more in all.")
 
@@ -353,10 +359,10 @@ def programs():
             "KSPSolve (s)"]
     return section(
         "How long do whole programs take on a GPU?", ["examples"],
-        "On a GPU (H200): `examples/ksp/tutorials`, SNESSolve or a hundred TSStep; residuals and Jacobians are made on "
+        "{gpu}: `examples/ksp/tutorials`, SNESSolve or a hundred TSStep; residuals and Jacobians are made on "
         "the host",
-        table(head, lines), COMMANDS["examples"],
-        "`wavefront`, by which such grids are solved today; the spread of runs.")
+        table(head, lines),
+        aged("examples", "2026-11-26", "`wavefront`, by which such grids are solved today; ") + "the spread of runs.")
 
 
 def sor_on_gpu():
@@ -372,10 +378,11 @@ def sor_on_gpu():
     head = ["preconditioner", "iterations to 1e-8", "set-up (ms)", "refresh (ms)", "KSPSolve (ms)", "MatMult (ms)",
             "PCApply (ms)"]
     return section(
-        "How fast is SOR on a GPU?", ["sor"], "On a GPU (H200): Poisson with 7 points, 129^3, CG, symmetric sweeps",
-        table(head, lines), COMMANDS["sor"],
-        "the analysis of `syncfree_sor`, which is made in its first application and not timed; sweeps by `wavefront`, "
-        "which came later.", "PETSc's `sor` copies the vectors to the host and back.")
+        "How fast is SOR on a GPU?", ["sor"], "{gpu}: Poisson with 7 points, 129^3, CG, symmetric sweeps",
+        table(head, lines),
+        "the analysis of `syncfree_sor`, which is made in its first application and not timed"
+        + aged("sor", "2026-11-26", "; sweeps by `wavefront`, which came later") + ".",
+        "PETSc's `sor` copies the vectors to the host and back.")
 
 
 def columns_on_gpu():
@@ -398,8 +405,8 @@ def columns_on_gpu():
             "8 and 32, times the vendor's speed"]
     return section(
         "How fast are several right-hand sides on a GPU?", ["columns"],
-        "On a GPU (H200): `PCMatApply`, L and U; PETSc solves for one column after the other", table(head, lines),
-        COMMANDS["columns"], "other numbers of columns; whole block Krylov methods.")
+        "{gpu}: `PCMatApply`, L and U; PETSc solves for one column after the other", table(head, lines),
+        "other numbers of columns; whole block Krylov methods.")
 
 
 def column_cases():
@@ -412,17 +419,22 @@ def column_cases():
             yield case
 
 
+WORDS = {"1": "one", "2": "two", "4": "four", "8": "eight"}
+
+
 def several_ranks():
     lines = [[f["gpus"], f["ranks"], f"`{f['pc']}`", f["iterations"], f["setup_ms"], f["refresh_ms"], f["apply_ms"]]
              for f in lines_of("ranks")]
+    words = [WORDS[count] for count in dict.fromkeys(f["gpus"] for f in lines_of("ranks"))]
+    many = f"{' and '.join(filter(None, (', '.join(words[:-1]), words[-1])))} {card('ranks')}"
     head = ["GPUs", "ranks", "block solver", "iterations", "set-up (ms)", "refresh (ms)", "apply (ms)"]
     return section(
         "How fast is block Jacobi with several ranks and GPUs?", ["ranks"],
-        "On GPUs (one, two and four H200 of one host): the example `poisson` on 129^3, CG, block Jacobi with one "
-        "block a rank; ranks that share a card take turns on it", table(head, lines), COMMANDS["ranks"],
-        "several hosts; GPU-aware MPI; today's set-ups and applies.",
-        "This library still planned on the host and solved by `level_order`, so the table understates ours: compare "
-        "`7pt` 129^3 in the first two tables.")
+        f"On GPUs ({many} of one host): the example `poisson` on 129^3, CG, block Jacobi with one "
+        "block a rank; ranks that share a card take turns on it", table(head, lines),
+        "several hosts; GPU-aware MPI" + aged("ranks", "2026-11-26", "; today's set-ups and applies") + ".",
+        aged("ranks", "2026-11-26", "This library still planned on the host and solved by `level_order`, so the table "
+                                    "understates ours: compare `7pt` 129^3 in the first two tables."))
 
 
 def single_precision():
@@ -439,8 +451,8 @@ def single_precision():
             "times as fast", "`level_order`: memory, times that of double"]
     return section(
         "What does a factor in single precision gain on a GPU?", ["double", "single"],
-        "On a GPU (H200): an apply with the factor stored in single precision (`-pc_syncfree_factor_precision "
-        "single`), vectors in double", table(head, lines), COMMANDS["papers"],
+        "{gpu}: an apply with the factor stored in single precision (`-pc_syncfree_factor_precision "
+        "single`), vectors in double", table(head, lines),
         "`wavefront`, `tiled` and `merged`; a PETSc in single precision; iterations, which may become more.")
 
 
@@ -452,8 +464,8 @@ def loops_on_gpu():
             "times the vendor's speed"]
     return section(
         "How fast are kernels made from sequential loops?", ["loop"],
-        "On a GPU (H200): an apply of ILU(0) by `syncfree::cuda::DeviceLoop`, and by a kernel written by hand with "
-        "the same algorithm", table(head, lines), COMMANDS["loop"],
+        "{gpu}: an apply of ILU(0) by `syncfree::cuda::DeviceLoop`, and by a kernel written by hand with "
+        "the same algorithm", table(head, lines),
         "loops on CPU threads; other loops than triangular solves.")
 
 
@@ -473,10 +485,10 @@ def kernels_of_blocks():
     head = ["block", "kernel", "shapes", "fastest on", "mean time, times the fastest's", "worst"]
     return section(
         "Which kernel suits which block of the block algorithms?", ["sweep"],
-        "On a GPU (H200): triangles by entries a row and levels, rectangles by entries a row and empty rows",
+        "{gpu}: triangles by entries a row and levels, rectangles by entries a row and empty rows",
         table(head, lines)
         + "\n\nHeat maps: [triangles](results/sweep_triangle.png), [rectangles](results/sweep_rectangle.png).",
-        COMMANDS["sweep"], "whole solves: these kernels serve `column_block`, `row_block` and `recursive_block` only, "
+        "whole solves: these kernels serve `column_block`, `row_block` and `recursive_block` only, "
         "which `auto` never takes.")
 
 
@@ -491,10 +503,10 @@ def algorithms_of_papers():
     head = ["strategy", "matrices", "times the vendor's speed: mean", "worst", "best", "ahead of the vendor on"]
     return section(
         "How fast are the published algorithms on today's GPU?", ["papers"],
-        "On a GPU (H200): a solve with L of ILU(0) of real matrices and stand-ins for those of the papers",
-        table(head, lines), COMMANDS["papers"],
-        "`wavefront`, `tiled` and `merged`, which are of this project and later; today's `level_order`, which is "
-        "faster on irregular rows.")
+        "{gpu}: a solve with L of ILU(0) of real matrices and stand-ins for those of the papers",
+        table(head, lines),
+        aged("papers", "2026-11-26", "`wavefront`, `tiled` and `merged`, which are of this project and later; today's "
+                                     "`level_order`, which is faster on irregular rows."))
 
 
 def verdicts():
@@ -518,73 +530,17 @@ def verdicts():
             found = re.match(r"(.*?): (.*) there, (.*)$", claim) or re.match(r"(.*?)()()$", claim)
             lines.append([f"{PAPERS[paper]}, {place}", found[1], found[2], found[3].replace(" here", ""), opinion])
     head = ["paper", "claim", "paper (times as fast)", "here (times as fast)", "verdict"]
-    links = "The full tables: [papers.txt](results/papers/papers.txt), [somo.txt](results/papers/somo.txt). Figures:"
+    older = ", [somo.txt](results/papers/somo.txt)" if path_of("papers").with_name("somo.txt").exists() else ""
+    links = f"The full tables: [papers.txt](results/papers/papers.txt){older}. Figures:"
     for name in ("liu_figure4", "lu_figure4", "lu_figure5", "lu_figure6", "lu_figure7", "su_curve", "su_preference",
                  "somo_figure1"):
         links += f" [{name}](results/papers/{name}.png),"
     return section(
         "Do the papers' verdicts hold here?", [n for names in runs.values() for n in names],
-        "On a GPU (H200), `serial` and the sequential loop on its host",
+        "{gpu}, `serial` and the sequential loop on its host",
         table(head, lines) + "\n\n" + fill(links.rstrip(",") + "."),
-        COMMANDS["papers"],
         "the papers' own matrices and code, and CuPy, which the fourth paper compares with.",
         "\"The hardware\" is a guess: code and matrices differ, too.")
-
-
-_ODD = ("\\\nmesh:50000,mesh_on_curve:60000,mesh_at_random:60000,banded:50000,narrow_band:20000,chain:50000,"
-        "powerlaw:100000,\\\nkkt:100000,road:100000,hubs:50000,beam:30000,two_rows:30000,waves8:30000,waves512:60000,"
-        "waves4096:150000")
-COMMANDS = {
-    "default": """$gpu -bench_kinds ilu -bench_strategies auto,cusparse -bench_repetitions 3 -bench_time 0.03 \\
-  -bench_slow 1 -bench_tolerance 1e-8 -bench_matrices 7pt:2097152,7pt:1000000,7pt:2146689,7pt:4096000,7pt:8000000,\\
-27pt:884736,5pt:2096704,7pt:32768,elasticity:331776,elasticity:41472,powerlaw:1000000,mesh:300000,\\
-mesh_on_curve:300000,mesh_at_random:300000,chain:200000,banded:200000,narrow_band:60000""",
-    "planes": """$gpu -bench_kinds ilu -bench_strategies auto,level_order,cusparse -bench_repetitions 3 \\
-  -bench_time 0.05 -bench_tolerance 1e-8 -bench_matrices 27pt:884736,27pt:1000000,27pt:1124864,\\
-27pt:1520875,27pt:2097152,27pt:2744000,27pt_primes:1500000,27pt:110592""",
-    "lines": """$gpu -bench_kinds ilu -bench_strategies auto,cusparse -bench_repetitions 3 -bench_time 0.05 \\
-  -bench_matrices 5pt:200704,9pt:2149156,9pt:200704""",
-    "files": """$gpu -bench_kinds ilu -bench_strategies auto,level_order,merged,tiled,cusparse -bench_repetitions 5 \\
-  -bench_tolerance 1e-8 -bench_time 0.03 -bench_files FILE,...    # matrices of these names""",
-    "untuned": f"""$gpu -bench_kinds ilu -bench_strategies auto,level_order,merged,cusparse -bench_repetitions 3 \\
-  -bench_time 0.01 -bench_matrices 7pt:91125,27pt:54872,5pt:62500,9pt:90000,elasticity:24000,{_ODD}""",
-    "choice": """$gpu -bench_kinds ilu -bench_strategies auto,level_order,merged,tiled,cusparse -bench_repetitions 5 \\
-  -bench_tolerance 1e-8 -bench_time 0.03 -bench_files FILE,...    # or -bench_matrices with the names in the file
-  # once more with -bench_pc_syncfree_expected_applies 1000""",
-    "chains": """$gpu -bench_kinds ilu -bench_strategies auto,tiled,level_order,cusparse -bench_repetitions 3 \\
-  -bench_time 0.05 -bench_matrices 27pt:884736,27pt:1000000,27pt:110592,elasticity:331776,\\
-elasticity:206763,elasticity:41472""",
-    "fill": """gpu="$gpu -bench_strategies auto,level_order,cusparse -bench_repetitions 3 -bench_time 0.02"
-$gpu -bench_kinds ilu -bench_levels 1 -bench_matrices 7pt:100000,5pt:100000,27pt:60000,9pt:60000,mesh:50000,\\
-mesh_at_random:60000,elasticity:30000 -bench_files FILE,...
-$gpu -bench_kinds ilu -bench_levels 2 -bench_matrices 7pt:60000,5pt:60000,9pt:30000,road:40000 -bench_files FILE,...
-$gpu -bench_kinds icc -bench_matrices 7pt:300000,5pt:200000,27pt:60000,9pt:60000,mesh:50000,elasticity:60000 \\
-  -bench_files FILE,...""",
-    "blocks": """gpu="$gpu -bench_threads 1 -bench_kinds ilu -bench_strategies auto -bench_repetitions 5"
-for n in 1 3; do $gpu -bench_matrices elasticity:331776 -bench_pc_syncfree_block_size $n -options_left 0; done
-for n in 1 5; do $gpu -bench_matrices species:1310720 -bench_pc_syncfree_block_size $n -options_left 0; done
-# the column block_size was added when the four files were joined""",
-    "solves": """$gpu -bench_solves -bench_problems poisson,convection -bench_sizes 2146689 -bench_max_it 1000 \\
-  -bench_pcs ilu,jacobi,gamg,syncfree_ilu -bench_repetitions 3""",
-    "examples": "python3 tests/bench/examples.py --programs FOLDER --library LIBRARY --device --bratu 80 --reaction 24",
-    "sor": """gpu="$gpu -bench_solves -bench_problems poisson -bench_sizes 2146689"
-$gpu -bench_pcs jacobi,syncfree_sor,syncfree_ilu -bench_time 0.3
-$gpu -bench_pcs gamg,gamg/syncfree_sor,gamg/sor -bench_repetitions 1 -bench_time 0.1
-$gpu -bench_pcs syncfree_sor -bench_time 0.3 -bench_pc_sor_its 2""",
-    "columns": """$gpu -bench_kinds ilu -bench_columns 8,32 -bench_strategies auto,level_order,cusparse \\
-  -bench_time 0.1 -bench_repetitions 3 -bench_matrices 7pt:2097152,7pt:262144,27pt:884736,mesh:100000,5pt:2096704,\\
-9pt:1048576,elasticity:90000""",
-    "ranks": """python3 tests/bench/scaling.py --program POISSON --library LIBRARY --grid 129 --ranks 1,2,4 \\
-  --gpus 1,2,4 --repeat 2 --csv FILE""",
-    "orders": """$gpu -bench_threads 1 -bench_kinds ilu,icc -bench_pcs jacobi -bench_repetitions 5 \\
-  -bench_orderings natural,syncfree_multicolor,syncfree_cyclic:16,syncfree_abmc:16,syncfree_auto \\
-  -bench_matrices tets_jumps:100000,tets_jumps:300000,tets_convection:100000,tets_convection:300000,\\
-tets_elasticity:100000,7pt:1000000,7pt:8000000 -bench_files FILE,...""",
-    "papers": "bash tests/bench/papers.sh --device    # SYNCFREE_MATRICES names the folder with real matrices",
-    "loop": """$gpu -bench_kinds ilu -bench_strategies loop,csr_writing_first,cusparse -bench_time 0.1 \\
-  -bench_matrices 7pt:205379,mesh:100000,elasticity:30000,banded:100000,powerlaw:100000""",
-    "sweep": "bash tests/bench/sweep.sh",
-}
 
 
 def sections():

@@ -1,11 +1,8 @@
 """The tables of RESULTS.md for CPUs; result_tables.py has the others."""
 
 import rows
-from results import lines_of, number, path_of, section, table, times
+from results import aged, lines_of, number, path_of, section, table, times
 
-COMMAND = """$cpu -bench_kinds ilu -bench_strategies auto -bench_threads 1,16 -bench_time 0.2 -bench_sizes 200000
-$cpu -bench_kinds ilu -bench_strategies auto -bench_threads 1,16 -bench_time 0.2 -bench_repetitions 3 \\
-  -bench_sizes 2146689 -bench_matrices 7pt,5pt,27pt"""
 EVENTS = ("setup", "refresh", "apply")
 
 
@@ -30,7 +27,7 @@ def threads_on_cpu():
     return section(
         "How fast is ILU(0) on CPU threads?", ["threads"],
         "On a CPU (16 cores of an Intel Xeon); PETSc's `ilu` runs on one core",
-        table(head, lines), COMMAND,
+        table(head, lines),
         "PETSc with one MPI rank a core, which is how PETSc uses many cores; a busy machine, on which threads that "
         "wait for each other are slow.")
 
@@ -43,7 +40,7 @@ def solves_on_cpu():
     return section(
         "How long does a whole solve take on a CPU?", ["demo"],
         "On a CPU (16 cores of an Intel Xeon); MatMult and vectors, PETSc's own, run on one core", table(head, lines),
-        "CUDA_VISIBLE_DEVICES= bash config/demo.sh 64    # and 129", "today's set-ups on several threads.")
+        "other problems" + aged("demo", "2026-11-22", "; today's set-ups on several threads") + ".")
 
 
 def symbolic_on_cpu():
@@ -59,9 +56,7 @@ def symbolic_on_cpu():
             "times PETSc's speed"]
     return section(
         "How fast is the symbolic factorization on CPU threads?", ["symbolic"], "On a CPU (16 cores of an Intel Xeon)",
-        table(head, lines),
-        "$cpu -bench_symbolic 1,2,3 -bench_threads 1,16 -bench_kinds ilu -bench_matrices 5pt,7pt,27pt \\\n"
-        "  -bench_sizes 100000,1000000 -bench_time 0.1", "irregular matrices; ICC.")
+        table(head, lines), "irregular matrices; ICC.")
 
 
 def sections():

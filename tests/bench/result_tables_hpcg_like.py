@@ -1,11 +1,8 @@
 """The table of RESULTS.md for HPCG-like solves; there is none until the list of runs has a file for it."""
 
-from results import RUNS, card, lines_of, number, section, table
+from results import RUNS, lines_of, number, section, table
 
 RUN = "hpcg_like"
-COMMAND = """$gpu -bench_hpcg_like 192 -bench_hpcg_like_check 64 -bench_repetitions 9
-$gpu -bench_hpcg_like 192 -bench_hpcg_like_check 16 -bench_repetitions 7 -bench_hpcg_like_product sell
-# the lines of the two files were joined"""
 
 
 def label(fields):
@@ -30,9 +27,9 @@ def hpcg_like():
             "sweeps from a guess (ms)", "restriction, prolongation (ms)", "dots, updates (ms)"]
     return section(
         "How fast is an HPCG-like solve on a GPU?", [RUN],
-        f"On a GPU ({card(RUN)}): CG, a cycle over four grids, one symmetric Gauss-Seidel sweep by `syncfree_sor` "
+        "{gpu}: CG, a cycle over four grids, one symmetric Gauss-Seidel sweep by `syncfree_sor` "
         "before and after; HPCG's count of flops, 50 iterations in natural order. It is not HPCG",
-        table(head, lines), COMMAND,
+        table(head, lines),
         "set-ups; several processes; HPCG's own rating, which charges a tenth of the set-up to each solve.",
         "Rows stay in natural order: the norms of all residuals are those of a serial program, at "
         f"{first['check_edge']}^3 to {float(first['from_reference']):.0e}, so 50 iterations count as 50. Parts are "

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Makes tests/bench/RESULTS.md from the CSV files in tests/bench/results.
+"""Makes tests/bench/RESULTS.md, and the numbers of README.md, from the CSV files in tests/bench/results.
 
-    python3 tests/bench/results.py            writes RESULTS.md
-    python3 tests/bench/results.py --check    fails if RESULTS.md is not what this program would write, or if a file in
-                                              the folder belongs to no run of the list below
+    python3 tests/bench/results.py            writes RESULTS.md and the numbers in README.md
+    python3 tests/bench/results.py --check    fails if one of them is not what this program would write, or if a file in
+                                              the folder belongs to no run of the list in runs.csv
 
-A number in RESULTS.md comes from a CSV file and from nowhere else. To publish a new run, put its CSV file into
-tests/bench/results, name it in RUNS, and remove the file that it supersedes. The tables are in result_tables.py.
+A number in RESULTS.md comes from a CSV file and from nowhere else. Files and list are measure.py's, the tables are in
+result_tables.py, README's numbers in readme_numbers.py. --charts FOLDER draws PNGs there as well; --results names
+another folder with files, beside which its page is written.
 """
 
 import argparse
@@ -14,54 +15,28 @@ import csv
 import difflib
 import pathlib
 import re
+import subprocess
 import sys
 import textwrap
 
+import runs
+
 HERE = pathlib.Path(__file__).resolve().parent
-FOLDER, PAGE = HERE / "results", HERE / "RESULTS.md"
+FOLDER, PAGE, README = HERE / "results", HERE / "RESULTS.md", HERE.parent.parent / "README.md"
 MOST_COLUMNS = 8
 TEXT_WIDTH = 120
 
-# Runs: name in this program -> (file, date of the library, what else a reader must know of the run)
-RUNS = {
-    "default": ("default_h200.csv", "2026-11-26", ""),
-    "planes": ("planes_h100.csv", "2026-11-26", ""),
-    "lines": ("lines_h100.csv", "2026-11-25", "its lines of an older library are not used"),
-    "files": ("files_h200.csv", "2026-11-26", ""),
-    "files1000": ("files1000_h200.csv", "2026-11-26", ""),
-    "odd": ("odd_small_h200.csv", "2026-11-26", ""),
-    "untuned": ("odd_h200.csv", "2026-11-25", ""),
-    "chains": ("chains_h200.csv", "2026-11-24", ""),
-    "fill": ("fill_h200.csv", "2026-11-25", ""),
-    "icc": ("icc_h200.csv", "2026-11-25", ""),
-    "columns": ("columns_h200.csv", "2026-11-26", ""),
-    "solves_h100": ("lines_solves_h100.csv", "2026-11-25", ""),
-    "solves_200": ("poisson_h200.csv", "2026-11-22", ""),
-    "solves": ("solves_h200.csv", "2026-11-22", ""),
-    "gamg": ("gamg_h200.csv", "2026-11-21", ""),
-    "orders": ("orders_h200.csv", "2026-11-28", "six calls; multicolor, cyclic, ABMC and `7pt` 8,000,000 `a2fe8db` "
-               "of 2026-11-27; the load of the machine was 7 and 2 at the start of the newest two"),
-    "sor": ("sor_h200.csv", "2026-11-22", ""),
-    "examples": ("examples_h200.csv", "2026-11-23", "one run each"),
-    "ranks": ("ranks_h200.csv", "2026-11-22", "copied from a printed table, with its few digits"),
-    "threads": ("threads_h200.csv", "2026-11-27", "the load of the machine was 6 at the start"),
-    "demo": ("demo_xeon.csv", "2026-11-21", "copied from a printed table, with its few digits"),
-    "symbolic": ("symbolic_h200.csv", "2026-11-22", "on the CPU of that machine; ended by a time limit after 16 of 18"),
-    "loop": ("loop_h200.csv", "2026-11-22", ""),
-    "papers": ("papers/solves.csv", "2026-11-21", ""),
-    "double": ("papers/double.csv", "2026-11-21", ""),
-    "single": ("papers/single.csv", "2026-11-21", ""),
-    "parts_4": ("papers/parts_4.csv", "2026-11-21", ""),
-    "parts_16": ("papers/parts_16.csv", "2026-11-21", ""),
-    "parts_64": ("papers/parts_64.csv", "2026-11-21", ""),
-    "parts_256": ("papers/parts_256.csv", "2026-11-21", ""),
-    "waves": ("papers/waves.csv", "2026-11-22", ""),
-    "sequential": ("papers/sequential.csv", "2026-11-22", ""),
-    "sweep": ("sweep.csv", "2026-11-21", ""),
-    "blocks": ("blocks_h200.csv", "2026-11-28", "second of two rounds of four calls, alternated"),
-    "hpcg_like": ("hpcg_like_h200.csv", "2026-11-28", "two calls"),
-}
-LIBRARY = {"lines": "e018c01"}  # where a file holds lines of several
+RUNS = {}  # name -> (file, date of the library, commit whose lines count if not all do, what else a reader must know)
+
+
+def use(folder):
+    """Takes files and list of that folder."""
+    global FOLDER  # noqa: PLW0603  (every table reads it)
+    FOLDER = folder
+    RUNS.clear()
+    with open(folder / "runs.csv", encoding="utf-8", newline="") as file:
+        RUNS.update((name, rest) for name, *rest in list(csv.reader(file))[1:])
+
 
 HEAD = """# Results
 
@@ -75,17 +50,19 @@ of the newest run that answers it. How to measure: [README.md](README.md). What 
   32-bit indices. CPU runs: that Xeon, PETSc 3.26.1.
 - *Set-up* is the first `PCSetUp` for a matrix, *refresh* one after new values with the same pattern, *apply* one
   `PCApply`: L and U together.
-- *Vendor* is cuSPARSE of CUDA 13.0 (SpSV, SpSM), which has the default algorithm only. *PETSc* is `-pc_type ilu` on the
-  same matrix; on a GPU PETSc solves with cuSPARSE and factors on the CPU.
+{vendor}
 - "n times" is a ratio of speeds: 2 is twice as fast, 0.5 takes twice as long. Means are geometric.
 - Matrices: `7pt` 128^3 is a 7-point stencil on that grid, `elasticity` has three unknowns a node; `syncfree_bench
   -help` describes the others. *Levels* are those of L: the longest chain of rows that wait for each other.
 
-In the commands, `$gpu` and `$cpu` stand for
+`python3 tests/bench/measure.py` runs the commands and keeps what they write. In them `$csv` is the file for the
+results (`-bench_csv $csv` of `syncfree_bench` is left out), `$folder` one for several, `$matrices` a folder with the
+real matrices, `$real` all those of R4 in it, with commas between them, and
 
 ```
-gpu="build/gpu/syncfree_bench -use_gpu_aware_mpi 0 -bench_mat_type aijcusparse -bench_threads 16"
-cpu="build/host/syncfree_bench"
+build=build/gpu    # where there is no GPU: build/host
+gpu="$build/syncfree_bench {gpu}"
+cpu="$build/syncfree_bench"
 ```
 """
 
@@ -98,10 +75,15 @@ def path_of(name):
     return FOLDER / RUNS[name][0]
 
 
+def counts(name, fields):
+    """False for a line of another library than the newest, in a file with several."""
+    return fields.get("commit") == (RUNS[name][2] or fields.get("commit"))
+
+
 def lines_of(name):
     """Its lines as dictionaries; of a file with several libraries those of the newest."""
     with open(path_of(name), encoding="utf-8", newline="") as file:
-        return [f for f in csv.DictReader(file) if f.get("commit") == LIBRARY.get(name, f.get("commit"))]
+        return [f for f in csv.DictReader(file) if counts(name, f)]
 
 
 def origin(name):
@@ -112,8 +94,28 @@ def origin(name):
     return first.get("machine") or "NVIDIA H200", first["commit"]
 
 
-def card(name):
-    return "H100" if "H100" in origin(name)[0] else "H200"
+def card(*names):
+    """Of these runs: H200, or several with `and` between them."""
+    found = [re.search(r"\b[A-Z]+\d+\b", origin(name)[0]) for name in names]
+    return " and ".join(sorted({one[0] for one in found if one})) or "none"
+
+
+def aged(name, since, text):
+    """What must be said of a run as long as its library is of before that day."""
+    return text if RUNS[name][1] < since else ""
+
+
+def vendor():
+    """Which library it is, from the files that say so."""
+    versions, unnamed = set(), False
+    for name in (name for name in RUNS if name != "sweep"):
+        found = {f.get("vendor") for f in lines_of(name) if f.get("strategy") == "cusparse"}
+        unnamed = unnamed or bool(found & {None, ""})
+        versions |= found - {None, ""}
+    texts = [f"cuSPARSE {', '.join(sorted(versions))} (SpSV by the faster of its algorithms, SpSM)"] if versions else []
+    texts += ["cuSPARSE of CUDA 13.0 (SpSV, SpSM), which has the default algorithm only"] if unnamed else []
+    petsc = "*PETSc* is `-pc_type ilu` on the same matrix; on a GPU PETSc solves with cuSPARSE and factors on the CPU."
+    return "- " + fill(f"*Vendor* is {', in older runs '.join(texts)}. {petsc}", 2)
 
 
 def number(value, digits=3):
@@ -138,22 +140,34 @@ def table(head, lines):
     return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)
 
 
-printed = {}  # commands: the question where each is printed
+printed = {}  # names of runs.RUNS: the question where the commands are
 
 
-def section(question, runs, where, text, command, lacks, remark=""):
-    """`text` is a table or several; `runs` are names of RUNS; `lacks` says what the numbers do not show."""
-    known = ", ".join(identifier(name) for name in runs)
-    dates = sorted({RUNS[name][1] for name in runs})
+def section(question, names, where, text, lacks, remark=""):
+    """`text` is a table or several; `names` are those of RUNS; `lacks` says what the numbers do not show; {gpu} at the
+    beginning of `where` becomes the card or the cards."""
+    cards = card(*names)
+    where = where.replace("{gpu}", f"On {'GPUs' if ' and ' in cards else 'a GPU'} ({cards})")
+    known = ", ".join(identifier(name) for name in names)
+    dates = sorted({RUNS[name][1] for name in names})
     when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
-    origins = f"Run{'s' * (len(runs) > 1)} {known}, library of {when}."
-    parts = [f"## {question}", f"{where}. {origins}", text, remark, f"Not shown: {lacks}"]
-    if command in printed:
-        parts.append(f"The command is that of [{printed[command]}](#{anchor(printed[command])})")
-    else:
-        printed[command] = question
-        parts.append(f"Again:\n\n```\n{command}\n```")
+    origins = f"Run{'s' * (len(names) > 1)} {known}, library of {when}."
+    parts = [f"## {question}", f"{where}. {origins}", text, remark, lacks and f"Not shown: {lacks}",
+             *again(question, names)]
     return "\n\n".join(part if part.startswith(("|", "#", "Again")) else fill(part) for part in parts if part)
+
+
+def again(question, names):
+    """Commands that no other question has, and where the others are."""
+    makers = runs.makers()
+    wanted = dict.fromkeys(makers[name].name for name in names)
+    elsewhere = dict.fromkeys(f"[{printed[name]}](#{anchor(printed[name])})" for name in wanted if name in printed)
+    for one in (one for one in runs.RUNS if one.name in wanted and one.name not in printed):
+        printed[one.name] = question
+        commands = "\n".join(map(runs.text_of, one.commands))
+        yield f"Again, `measure.py --only {one.name}`:\n\n```\n{commands}\n```"
+    if elsewhere:
+        yield f"The command{'s are those' if len(elsewhere) > 1 else ' is that'} of {', '.join(elsewhere)}"
 
 
 def anchor(question):
@@ -166,13 +180,15 @@ def contents(sections):
     return "\n".join(f"- [{question}](#{anchor(question)})" for question in questions)
 
 
-def fill(text):
-    return textwrap.fill(text, TEXT_WIDTH, break_long_words=False, break_on_hyphens=False)
+def fill(text, indent=0):
+    """Lines of TEXT_WIDTH; all but the first begin with so many blanks, for which the first has room."""
+    return textwrap.fill(text, TEXT_WIDTH - indent, break_long_words=False, break_on_hyphens=False).replace(
+        "\n", "\n" + " " * indent)
 
 
 def provenance():
     lines = []
-    for name, (file, date, note) in RUNS.items():
+    for name, (file, date, _, note) in RUNS.items():
         machine, commit = origin(name)
         machine = machine.replace("(R)", "").replace(" 80GB HBM3", "").replace(" Processor", "")
         lines.append([identifier(name), f"[{file}](results/{file})", machine, date, f"`{commit}`", note])
@@ -182,34 +198,58 @@ def provenance():
 def page():
     import result_tables  # noqa: PLC0415  (it uses what is above)
 
+    printed.clear()
     sections = [*result_tables.sections(), provenance()]
-    return "\n\n".join([HEAD.strip(), contents(sections), *sections]) + "\n"
+    head = HEAD.replace("{vendor}", vendor()).replace("{gpu}", runs.GPU).strip()
+    return "\n\n".join([head, contents(sections), *sections]) + "\n"
 
 
 def strangers(text):
     """Files of the folder that no run has and the page does not link."""
     for path in sorted(p for p in FOLDER.rglob("*") if p.is_file()):
         name = path.relative_to(FOLDER).as_posix()
-        if f"](results/{name})" not in text:
-            yield name
+        if name != "runs.csv" and f"](results/{name})" not in text:
+            yield f"tests/bench/results/{name} is named by no table and no run"
+
+
+def differences(path, text):
+    """Lines of the file that are not those of the text."""
+    there = path.read_text(encoding="utf-8") if path.exists() else ""
+    if there == text:
+        return []
+    lines = difflib.unified_diff(there.splitlines(), text.splitlines(), path.name, "made", lineterm="", n=0)
+    return [f"error: {path.name} is not what results.py makes of the CSV files", *list(lines)[:20]]
+
+
+def draw(folder):
+    """The charts of syncfree_bench's applications: by matrix on the GPU, and on CPU threads."""
+    for name in ("default", "threads"):
+        command = [sys.executable, str(HERE / "plot.py"), "--draw", "speed", "--out", str(folder / name)]
+        subprocess.run([*command, str(path_of(name))], check=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; compare")
+    parser.add_argument("--results", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--charts", type=pathlib.Path, metavar="FOLDER")
     options = parser.parse_args()
-    text = page()
-    for name in (unknown := list(strangers(text))):
-        print(f"error: tests/bench/results/{name} is named by no table and no run", file=sys.stderr)
-    if not options.check:
-        PAGE.write_text(text, encoding="utf-8")
-        return bool(unknown)
-    there = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if there != text:
-        print("error: tests/bench/RESULTS.md is not what results.py makes of the CSV files", file=sys.stderr)
-        print("\n".join(list(difflib.unified_diff(there.splitlines(), text.splitlines(), "RESULTS.md", "made",
-                                                  lineterm="", n=0))[:20]), file=sys.stderr)
-    return there != text or bool(unknown)
+    import readme_numbers  # noqa: PLC0415  (it uses what is above)
+
+    use(options.results or FOLDER)
+    made = {options.results.parent / "RESULTS.md" if options.results else PAGE: page()}
+    if README.exists() and not options.results:
+        made[README] = readme_numbers.filled(README.read_text(encoding="utf-8"))
+    wrong = [f"error: {text}" for text in ([] if options.results else strangers(next(iter(made.values()))))]
+    for path, text in made.items():
+        if options.check:
+            wrong += differences(path, text)
+        else:
+            path.write_text(text, encoding="utf-8")
+    if options.charts:
+        draw(options.charts)
+    print("\n".join(wrong), file=sys.stderr, end="\n" * bool(wrong))
+    return bool(wrong)
 
 
 if __name__ == "__main__":

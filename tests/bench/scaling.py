@@ -2,12 +2,13 @@
 """Ranks and GPUs: block Jacobi with PETSc's ilu and with syncfree_ilu inside, in turn.
 
     python3 tests/bench/scaling.py --program POISSON --library L [--grid N] [--ranks 1,2,4] [--gpus 1,2,4] [--threads 4]
-                              [--repeat 3] [--csv FILE]
+                              [--repeat 3] [--csv FILE] [--host]
 
 Solves the Poisson example on N^3 unknowns for every pair of ranks and GPUs with ranks >= GPUs; ranks beyond the GPUs
-share them. Each rank has --threads CPU threads for set-ups of syncfree_ilu. Prints iterations and what the example's
--times reports, medians in milliseconds. It is an error if a run fails, takes ten minutes, or the iterations of both
-differ by more than rounding explains: one in a hundred.
+share them. Numbers of GPUs that the machine lacks are left out, and said. With --host no GPU is used. Each rank has
+--threads CPU threads for set-ups of syncfree_ilu. Prints iterations and what the example's -times reports, medians
+in milliseconds. It is an error if a run fails, takes ten minutes, or the iterations of both differ by more than
+rounding explains: one in a hundred.
 """
 
 import argparse
@@ -23,7 +24,8 @@ ROW = "{:>5} {:>5} {:20} {:>10} {:>10} {:>10} {:>10}"
 
 
 def run(options, ranks, gpus, sub_pc):
-    command = ["mpiexec", "-n", str(ranks), options.program, "-times", "-ksp_max_it", "2000", *ON_DEVICE]
+    command = ["mpiexec", "-n", str(ranks), options.program, "-times", "-ksp_max_it", "2000"]
+    command += [] if options.host else ON_DEVICE
     command += ["-dll_append", options.library, "-pc_type", "bjacobi", "-sub_pc_type", sub_pc]
     if sub_pc == "syncfree_ilu":
         command += ["-sub_pc_syncfree_threads", str(options.threads)]
@@ -40,6 +42,15 @@ def run(options, ranks, gpus, sub_pc):
     if result.returncode or not found:
         sys.exit(f"error: {' '.join(command)} failed:\n{result.stdout}{result.stderr}")
     return int(found[1]), *(1e3 * float(found[part]) for part in (2, 3, 4))
+
+
+def gpus_there():
+    """How many GPUs the machine has."""
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return 0
+    return listed.count("GPU ")
 
 
 def write(path, lines):
@@ -65,7 +76,12 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--csv", help="file for the results, whose machine and commit are those of SYNCFREE_MACHINE "
                         "and SYNCFREE_COMMIT")
+    parser.add_argument("--host", action="store_true", help="no GPU: to see whether it runs")
     options = parser.parse_args()
+    there = 1 if options.host else gpus_there()
+    if too_many := [gpus for gpus in options.gpus if gpus > there]:
+        print(f"left out, as this machine has {there} GPUs: {', '.join(map(str, too_many))}", flush=True)
+        options.gpus = [gpus for gpus in options.gpus if gpus <= there]
     print(f"{options.grid}^3 unknowns, {options.threads} threads a rank, medians of {options.repeat}, ms")
     lines = []
     print(ROW.format("ranks", "GPUs", "block solver", "iterations", "set-up", "new values", "apply"))
@@ -82,6 +98,8 @@ def main():
             iterations = [r[0] for runs in results.values() for r in runs]
             if max(iterations) > 1.01 * min(iterations):
                 sys.exit("error: the iterations differ")
+    if not lines:
+        sys.exit("error: nothing was measured")
     if options.csv:
         write(options.csv, lines)
 

@@ -22,6 +22,7 @@ import time
 
 from checks import Failure, Skip, expect, verdict
 from smoke_hpcg_like import hpcg_like_solves, other_sweeps_are_no_hpcg_like_solve
+from smoke_measure import only_sound_files_replace_others
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
@@ -246,14 +247,20 @@ def columns_together_beside_one(bench):
         expect(close(line[7], float(row["columns_ms"]) / float(row["apply_ms"])) and line[8] == "-", f"{line}, {row}")
 
 
-def whole_programs(bench):
-    built, path = bench.program.parent, bench.work / "examples.csv"
-    if not (built / "examples/reaction").exists():
+def everything_that_is_published_can_be_measured(bench):
+    """What measure.py writes here, two tests below read."""
+    if not (bench.program.parent / "examples/reaction").exists():
         raise Skip("the examples are not built")
-    command = [PYTHON, pathlib.Path(__file__).parent / "examples.py", "--programs", built / "examples", "--library",
-               built / "libsyncfree_ilu.so", "--bratu", 8, "--reaction", 3, "--csv", path]
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, check=False)
+    script = pathlib.Path(__file__).parent / "measure.py"
+    command = [sys.executable, script, "--smoke", "--build", bench.program.parent, "--work", bench.work / "measure"]
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, check=False)
     expect(result.returncode == 0, result.stdout + result.stderr)
+
+
+def whole_programs(bench):
+    path = bench.work / "measure/results/examples_smoke.csv"
+    if not path.exists():
+        raise Skip("the examples are not built")
     found = {(row["program"], row["pc"]): row for row in read(path)}
     expect(len(found) == 8, f"rows {sorted(found)}")
     for program in ("bratu", "reaction"):
@@ -263,17 +270,17 @@ def whole_programs(bench):
 
 
 def papers(bench):
-    folder = bench.work / "papers"
-    command = ["bash", "tests/bench/papers.sh", "--small", "--program", str(bench.program), "--out", str(folder)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
-    expect(result.returncode == 0, f"{result.stdout[-2000:]}{result.stderr[-4000:]}")
+    folder = bench.work / "measure/papers/made"
+    if not folder.exists():
+        raise Skip("the examples are not built, so nothing was measured")
+    text = (folder / "papers.txt").read_text(encoding="utf-8")
     for part in ("Liu 2016, table 1", "Liu 2016, table 3", "Liu 2016, figure 4", "Liu 2016, table 4",
                  "Lu 2020, tables 1 and 2", "Lu 2020, figure 4", "Lu 2020, figure 5", "Lu 2020, table 4",
                  "Lu 2020, table 5", "Lu 2020, figure 6", "Lu 2020, figure 7", "Su 2020, averages", "Su 2020, curve",
                  "Su 2020, preference", "Su 2020, case study", "Somo 2025, figure 1", "Somo 2025, section 3"):
-        expect(f"== {part}" in result.stdout, f"no {part} in\n{result.stdout}")
-    expect(result.stdout.count("  as in the paper") == 6, "tables 1 and 2 of Lu 2020 are not what is counted")
-    expect("not measured here" not in result.stdout, result.stdout)
+        expect(f"== {part}" in text, f"no {part} in\n{text}")
+    expect(text.count("  as in the paper") == 6, "tables 1 and 2 of Lu 2020 are not what is counted")
+    expect("not measured here" not in text, text)
     expect("geometric means" in (folder / "rates.txt").read_text(), "no rates")
     as_on_a_device(folder)
 
@@ -531,7 +538,8 @@ def plots(bench):
     command = [PYTHON, str(script), "--out", str(bench.work / "plots"), str(bench.csv), str(path)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(result.returncode == 0, result.stderr)
-    for name in ("speed_ilu", "speed_icc", "size_ilu", "size_icc", "../papers/lu_figure6", "../papers/somo_figure1"):
+    for name in ("speed_ilu", "speed_icc", "size_ilu", "size_icc", "../measure/papers/made/lu_figure6",
+                 "../measure/papers/made/somo_figure1"):
         start = (bench.work / "plots" / f"{name}.png").read_bytes()[:8]
         expect(start == b"\x89PNG\r\n\x1a\n", f"{name}.png begins with {start}")
 
@@ -551,6 +559,8 @@ TESTS = (
     columns_together_beside_one,
     hpcg_like_solves,
     other_sweeps_are_no_hpcg_like_solve,
+    everything_that_is_published_can_be_measured,
+    only_sound_files_replace_others,
     whole_programs,
     papers,
     the_vendors_library_is_named,

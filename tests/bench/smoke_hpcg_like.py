@@ -62,11 +62,12 @@ def makes_a_section(bench):
     """RESULTS.md has the table once its list of runs names a file."""
     sys.path.insert(0, HERE)
     results, tables = (importlib.import_module(name) for name in ("results", "result_tables_hpcg_like"))
+    results.use(results.FOLDER)
     before = dict(results.RUNS)
     try:
         results.RUNS.pop(tables.RUN, None)
         expect(tables.sections() == [], "a section without a file")
-        results.RUNS[tables.RUN] = (str(bench.work / "hpcg_like.csv"), "2026-11-28", "")
+        results.RUNS[tables.RUN] = (str(bench.work / "hpcg_like.csv"), "2026-11-28", "", "")
         text = "\n".join(tables.sections())
     finally:
         results.RUNS.clear()

@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -179,7 +180,15 @@ def manual_pages_are_made_from_the_comments(place):
 def a_changed_number_or_a_file_too_many_is_found(place):
     shutil.copytree(ROOT / "tests/bench/results", place.folder / "tests/bench/results")
     page, command = place.folder / "tests/bench/RESULTS.md", ["python3", "tests/bench/results.py", "--check"]
-    expect(place.run(command).returncode == 0, "refuses a copy of what is right")
+    readme = pathlib.Path(shutil.copy(ROOT / "README.md", place.folder / "README.md"))
+    done = place.run(command)
+    expect(done.returncode == 0, f"refuses a copy of what is right: {done.stderr}")
+    text = readme.read_text(encoding="utf-8")
+    for before in (r"(\| 7-point, 128\^3 \|[^|]*\| )", r"(?s)(A whole solve.*?takes )"):
+        readme.write_text(re.sub(before, r"\g<1>9", text, count=1), encoding="utf-8")
+        done = place.run(command)
+        expect(done.returncode == 1 and "README.md is not what" in done.stderr, f"behind {before}: {done.stderr}")
+    readme.write_text(text, encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("| mean |", "| means |", 1), encoding="utf-8")
     done = place.run(command)

@@ -1,0 +1,127 @@
+"""The numbers of README.md that a file of tests/bench/results has; results.py fills them in, or checks them.
+
+Numbers in other places of README.md name where they come from; cells of cuSPARSE's L alone stay as they are until the
+run has been made with a library that says its version, as those of older runs come from another program.
+"""
+
+import re
+import sys
+
+import rows
+from results import RUNS, lines_of, number, path_of, times
+from result_tables import OURS, PETSC, VENDOR, cases_of
+
+# first cell of the row -> run, matrix and rows
+ROWS = {
+    "7-point, 128^3": ("default", "7pt", 2097152),
+    "27-point, 96^3": ("default", "27pt", 884736),
+    "5-point, 1448^2": ("default", "5pt", 2096704),
+    "elasticity, 48^3 x 3": ("default", "elasticity", 331776),
+    "tetrahedral mesh, RCM order": ("default", "mesh", 300000),
+    "the same, random order": ("default", "mesh_at_random", 300000),
+    "Dubcova1 (finite elements)": ("files", "Dubcova1", 16129),
+    "memplus (circuit)": ("files", "memplus", 17758),
+    "case9241pegase (power grid)": ("files", "case9241pegase", 17036),
+    "cage9 (36 levels)": ("files", "cage9", 3534),
+}
+MEANS = "55 real matrices, geometric mean (least)"
+
+
+def ms(case, name, event):
+    seconds = case.seconds(name, event)
+    return number(1e3 * seconds) if seconds else ""
+
+
+def ratio(case, event, over):
+    value = case.speedup(OURS, over, event)
+    return f"{times(value)} x" if value else ""
+
+
+def names_its_library(case):
+    return VENDOR in case.rows and bool(case.rows[VENDOR].vendor())
+
+
+def cells_of(run, matrix, n, there):
+    """`there` are the cells of today's row."""
+    case = next(c for c in cases_of(run) if (c.matrix, c.n) == (matrix, n))
+    known = names_its_library(case)
+    return [there[0], f"{n:,}", ms(case, PETSC, "apply"), ms(case, OURS, "apply"), ratio(case, "apply", PETSC),
+            ms(case, VENDOR, "lower") if known else there[5], ms(case, OURS, "lower"),
+            ratio(case, "lower", VENDOR) if known else there[7],
+            *(", ".join(ms(case, name, event) for name in (PETSC, OURS)) for event in ("setup", "refresh"))]
+
+
+def mean_and_least(values, more=""):
+    return f"{times(rows.geometric_mean(values))} x ({times(min(values))} x{more})"
+
+
+def cells_of_means(there):
+    cases = cases_of("files")
+    vendor = [c.speedup(OURS, VENDOR, "lower") for c in cases if names_its_library(c)]
+    means = [mean_and_least([c.speedup(OURS, PETSC, event) for c in cases]) for event in ("apply", "setup", "refresh")]
+    return [f"{len(cases)} {there[0].split(' ', 1)[1]}", "", "", "", means[0], "", "",
+            mean_and_least(vendor) if vendor else there[7], *means[1:]]
+
+
+def row(found):
+    there = [cell.strip() for cell in found[0].strip("|").split("|")]
+    if there[0] in ROWS:
+        return line(cells_of(*ROWS[there[0]], there))
+    return line(cells_of_means(there)) if there[0].partition(" ")[2] == MEANS.partition(" ")[2] else found[0]
+
+
+def line(cells):
+    return "| " + " ".join(f"{cell} |" if cell else "|" for cell in cells)
+
+
+def whole_solves():
+    """Set-up and solve together of Poisson's equation on 129^3."""
+    found = {f["pc"]: f for f in lines_of("solves") if (f["problem"], f["n"]) == ("poisson", "2146689")}
+    together = (float(found[pc]["setup_ms"]) + float(found[pc]["solve_ms"]) for pc in ("ilu", "jacobi", "syncfree_ilu"))
+    return [*map(number, together), RUNS["solves"][0]]
+
+
+def mean_on_threads(count, event):
+    cases = rows.read([path_of("threads")], lambda f: not f["strategy"] or f["threads"] == count)
+    return times(rows.geometric_mean([c.speedup(OURS, PETSC, event) for c in cases]))
+
+
+def slow_set_ups():
+    small = [c for c in cases_of("files") if c.n < 10000]
+    result = [len(cases_of("files")), len(small)]
+    for event in ("setup", "refresh"):
+        slower = [1 / c.speedup(OURS, PETSC, event) for c in small if c.speedup(OURS, PETSC, event) < 1]
+        result += [len(slower), times(max(slower, default=1))]
+    return result
+
+
+# {N} is a number or a file; the function returns as many
+SENTENCES = {
+    "takes {N} ms with `ilu`, {N} with `jacobi` and {N} with `syncfree_ilu` (`{N}`": whole_solves,
+    "On 16 cores of a Xeon an application is {N} times as fast as PETSc's serial one, on one core {N} times (geometric "
+    "means of twelve matrices, `{N}`)":
+        lambda: [mean_on_threads("16", "apply"), mean_on_threads("1", "apply"), RUNS["threads"][0]],
+    "of the {N} real matrices {N} have fewer than 10,000 rows; {N} of these are set up more slowly than with PETSc's "
+    "`ilu` (up to {N} times), {N} are slower with new values (up to {N} times)": slow_set_ups,
+    "set-ups slower ({N} times its speed on 16 cores)": lambda: [mean_on_threads("16", "setup")],
+}
+
+
+def filled(text):
+    """README.md with the numbers of the files."""
+    known = re.findall(r"^\| ([^|]+?) \|", text, re.M)
+    for label in ROWS:
+        if label not in known:
+            sys.exit(f"error: README.md has no row '{label}', which readme_numbers.py fills")
+    text = re.sub(r"^\|.*\|$", row, text, flags=re.M)
+    for sentence, values in SENTENCES.items():
+        pattern = re.escape(sentence).replace(r"\{N\}", r"([\w.,]*\w)").replace(r"\ ", r"\s+")
+        found = re.search(pattern, text)
+        if not found:
+            sys.exit(f"error: README.md has not the words '{sentence}', which readme_numbers.py fills")
+        made = found[0]
+        for group, value in reversed(list(enumerate(values(), 1))):
+            begin, end = (place - found.start() for place in found.span(group))
+            made = made[:begin] + str(value) + made[end:]
+        text = text[: found.start()] + made + text[found.end():]
+    return text
