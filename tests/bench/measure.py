@@ -112,6 +112,8 @@ def measure(one, options, env):
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "made").mkdir(parents=True)
     env = {**env, "SYNCFREE_MACHINE": machine(one.where)}
+    if one.where == "cpu":
+        env["CUDA_VISIBLE_DEVICES"] = ""
     paths = [folder / f"{k}.csv" for k in range(len(one.commands))]
     for command, path in zip(one.commands, paths):
         execute(words_of(command, options, path, folder / "made"), env, path.with_suffix(".txt"), 60 + 3 * one.seconds)

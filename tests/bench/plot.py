@@ -4,7 +4,8 @@
     python3 tests/bench/plot.py [--out FOLDER] [--draw speed|size] FILE.csv...
 
 speed_KIND.png: for every matrix, at its largest size, how many times as fast as PETSc's own a contender is, with the
-quartiles of its own times. size_KIND.png: times against rows, for matrices of two and more sizes.
+quartiles of its own times. size_KIND.png: times against rows, for matrices of two and more sizes. The background is
+transparent, and nothing is black or white, so that light and dark pages can show them.
 """
 
 import argparse
@@ -22,6 +23,12 @@ try:
     import matplotlib.pyplot as plt  # (after the choice of a backend without a screen)
 except ImportError:
     plt = None  # --help needs none
+
+GRAY = "#808080"  # seen on white and on black
+if plt:
+    plt.rcParams.update({name: GRAY for name in ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color",
+                                                 "ytick.color", "grid.color")})
+    plt.rcParams.update({"axes.facecolor": "none", "legend.facecolor": "none", "legend.edgecolor": "none"})
 
 EVENTS = (("setup", "set-up"), ("refresh", "refresh"), ("apply", "apply"))
 
@@ -57,12 +64,12 @@ def colours(names):
     for name in names:
         families.setdefault(name.rsplit("/", 1)[-1] if "/" in name else PETSC, []).append(name)
     palettes = ("Blues", "Oranges", "Greens", "Purples", "Reds")
-    result = {PETSC: "black"}
+    result = {PETSC: GRAY}
     threads = [key for key in families if key != PETSC]
     for position, key in enumerate(threads):
         palette = plt.get_cmap(palettes[position % len(palettes)])
         for place, name in enumerate(families[key]):
-            result[name] = palette(0.9 - 0.6 * place / max(1, len(families[key]) - 1))
+            result[name] = palette(0.7 - 0.4 * place / max(1, len(families[key]) - 1))
     return result
 
 
@@ -77,7 +84,7 @@ def ratio_axis(axis):
     """Powers of two, written as factors."""
     axis.set_yscale("log", base=2)
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}x" if value >= 1 else f"1/{1 / value:g}x")
-    axis.axhline(1, color="black", linewidth=1)
+    axis.axhline(1, color=GRAY, linewidth=1)
     axis.grid(axis="y", alpha=0.4)
     axis.set_axisbelow(True)
 
@@ -90,7 +97,7 @@ def save(figure, axis, path):
     below = (0.3 + 0.22 * lines) / figure.get_size_inches()[1]
     figure.get_layout_engine().set(rect=(0, below, 1, 1 - below))
     figure.legend(handles, labels, loc="lower center", ncols=columns)
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120, transparent=True)
     plt.close(figure)
 
 
@@ -111,7 +118,7 @@ def draw_speeds(kind, groups, path):
             ends = [[speed[0] - speed[1] for _, speed in found], [speed[2] - speed[0] for _, speed in found]]
             height = [value - 1 for value in middle]
             axis.bar(places, height, width, bottom=1, color=colour[name], label=label(name))
-            axis.errorbar(places, middle, yerr=ends, fmt="none", ecolor="black", elinewidth=0.8)
+            axis.errorbar(places, middle, yerr=ends, fmt="none", ecolor=GRAY, elinewidth=0.8)
         ratio_axis(axis)
         axis.set_ylabel(f"{title}: times as fast\nas PETSc's own")
     axes[-1].set_xticks(range(len(cases)), [f"{matrix}\n{rows:,} rows" for matrix, rows in cases])

@@ -509,13 +509,19 @@ def algorithms_of_papers():
                                      "`level_order`, which is faster on irregular rows."))
 
 
-def verdicts():
+def command_of_papers():
+    """papers.py with the files, and their names in the list of runs."""
     here = pathlib.Path(__file__).resolve().parent
     runs = {"--solves": ["papers"], "--parts": ["parts_4", "parts_16", "parts_64", "parts_256"],
             "--precision": ["double", "single"], "--waves": ["waves"], "--sequential": ["sequential"]}
     command = [sys.executable, str(here / "papers.py")]
     for option, names in runs.items():
         command += [option, *(str(path_of(name)) for name in names)]
+    return command, [name for names in runs.values() for name in names]
+
+
+def verdicts():
+    command, names = command_of_papers()
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     lines, where = [], ""
     for line in text.splitlines():
@@ -532,11 +538,11 @@ def verdicts():
     head = ["paper", "claim", "paper (times as fast)", "here (times as fast)", "verdict"]
     older = ", [somo.txt](results/papers/somo.txt)" if path_of("papers").with_name("somo.txt").exists() else ""
     links = f"The full tables: [papers.txt](results/papers/papers.txt){older}. Figures:"
-    for name in ("liu_figure4", "lu_figure4", "lu_figure5", "lu_figure6", "lu_figure7", "su_curve", "su_preference",
+    for figure in ("liu_figure4", "lu_figure4", "lu_figure5", "lu_figure6", "lu_figure7", "su_curve", "su_preference",
                  "somo_figure1"):
-        links += f" [{name}](results/papers/{name}.png),"
+        links += f" [{figure}](results/papers/{figure}.png),"
     return section(
-        "Do the papers' verdicts hold here?", [n for names in runs.values() for n in names],
+        "Do the papers' verdicts hold here?", names,
         "{gpu}, `serial` and the sequential loop on its host",
         table(head, lines) + "\n\n" + fill(links.rstrip(",") + "."),
         "the papers' own matrices and code, and CuPy, which the fourth paper compares with.",

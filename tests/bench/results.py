@@ -13,6 +13,7 @@ another folder with files, beside which its page is written.
 import argparse
 import csv
 import difflib
+import os
 import pathlib
 import re
 import subprocess
@@ -23,6 +24,7 @@ import runs
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER, PAGE, README = HERE / "results", HERE / "RESULTS.md", HERE.parent.parent / "README.md"
+PYTHON = "/usr/bin/python3"  # the one with Debian's matplotlib
 MOST_COLUMNS = 8
 TEXT_WIDTH = 120
 
@@ -110,7 +112,7 @@ def vendor():
     versions, unnamed = set(), False
     for name in (name for name in RUNS if name != "sweep"):
         found = {f.get("vendor") for f in lines_of(name) if f.get("strategy") == "cusparse"}
-        unnamed = unnamed or bool(found & {None, ""})
+        unnamed = unnamed or bool(aged(name, "2026-11-27", "older") and found & {None, ""})
         versions |= found - {None, ""}
     texts = [f"cuSPARSE {', '.join(sorted(versions))} (SpSV by the faster of its algorithms, SpSM)"] if versions else []
     texts += ["cuSPARSE of CUDA 13.0 (SpSV, SpSM), which has the default algorithm only"] if unnamed else []
@@ -222,10 +224,19 @@ def differences(path, text):
 
 
 def draw(folder):
-    """The charts of syncfree_bench's applications: by matrix on the GPU, and on CPU threads."""
+    """All charts: applications by matrix on the GPU and on CPU threads; the papers' figures and the heat maps as a run
+    makes them, for machines that had no matplotlib."""
+    import result_tables  # noqa: PLC0415  (it uses what is above)
+
+    python = PYTHON if os.path.exists(PYTHON) else sys.executable
     for name in ("default", "threads"):
-        command = [sys.executable, str(HERE / "plot.py"), "--draw", "speed", "--out", str(folder / name)]
+        command = [python, str(HERE / "plot.py"), "--draw", "speed", "--out", str(folder / name)]
         subprocess.run([*command, str(path_of(name))], check=True)
+    command = [python, *result_tables.command_of_papers()[0][1:], "--out", str(folder / "papers")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    (folder / "papers/papers.txt").write_text(done.stdout, encoding="utf-8")
+    command = [python, str(HERE / "sweep/report.py"), str(path_of("sweep")), "--out", str(folder)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def main():
