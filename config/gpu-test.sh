@@ -53,7 +53,7 @@ make_googletest() {
 
 make_all() {
   local targets="cuda_tests cuda_allocation_tests petsc_tests petsc_allocation_tests syncfree_ilu syncfree_takeover"
-  targets="$targets syncfree_bench bratu reaction"
+  targets="$targets syncfree_bench bratu reaction poisson convection"
   make_googletest && build_gpu "$targets" && echo "RESULT 1 0 0"
 }
 

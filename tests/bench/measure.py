@@ -4,15 +4,17 @@
     python3 tests/bench/measure.py --list | --parts
     python3 tests/bench/measure.py --part K | --only NAME...  [--build FOLDER] [--matrices FOLDER] [--vendor FOLDER]
                                    [--commit COMMIT] [--date DAY] [--results FOLDER] [--work FOLDER]
+                                   [--within SECONDS]
     python3 tests/bench/measure.py --take FOLDER...
     python3 tests/bench/measure.py --smoke --build build/host
 
 Parts are lists of runs that take less than nine minutes together, for machines that are lent for ten. --build has
 syncfree_bench, libsyncfree_ilu.so and examples/ (bratu, reaction, poisson, convection); --vendor has another
-libcusparse.so than CUDA's. A run replaces its files in --results only if it has not failed, all lines name the commit
-and one machine, and no column of the file that it replaces is missing; runs.csv there lists files and dates. Logs and
-the files of failed runs stay in --work. --take brings such folders of other machines into --results; then results.py
-makes the pages. --smoke runs all of it with tiny sizes on the host, for smoke.py.
+libcusparse.so than CUDA's. --within starts no run that is expected to end later than that, and names it. A run
+replaces its files in --results only if it has not failed, all lines name the commit and one machine, and no column of
+the file that it replaces is missing; runs.csv there lists files and dates. Logs and the files of failed runs stay in
+--work. --take brings such folders of other machines into --results; then results.py makes the pages. --smoke runs all
+of it with tiny sizes on the host, for smoke.py.
 
 Ends with the number of runs that failed.
 """
@@ -216,16 +218,22 @@ def summary(path):
 
 
 def carry_out_all(wanted, options):
-    env, failed, begin = environment(options), [], time.monotonic()
+    env, failed, left, begin = environment(options), [], [], time.monotonic()
     options.work.mkdir(parents=True, exist_ok=True)
     for one in wanted:
+        if time.monotonic() - begin + one.seconds > options.within:
+            left.append(one.name)
+            continue
         try:
             print(carry_out(one, options, env), flush=True)
         except Failure as failure:
             failed.append(one.name)
             print(f"{one.name:12} FAILED: {failure}", flush=True)
-    print(f"{len(wanted)} runs in {time.monotonic() - begin:.0f} s, {len(failed)} failed: {' '.join(failed) or 'none'}")
-    return len(failed)
+    if left:
+        print(f"left for want of time: --only {' '.join(left)}")
+    took = f"{len(wanted) - len(left)} runs in {time.monotonic() - begin:.0f} s"
+    print(f"{took}, {len(failed)} failed {' '.join(failed)}")
+    return len(failed) + len(left)
 
 
 def take(folder, options):
@@ -295,6 +303,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/gpu")
     parser.add_argument("--matrices", type=pathlib.Path, default=ROOT.parent / "shared/matrices")
     parser.add_argument("--vendor", type=pathlib.Path)
+    parser.add_argument("--within", type=float, default=float("inf"), metavar="SECONDS")
     parser.add_argument("--commit")
     parser.add_argument("--date", help="of the library; default: of the commit, where git knows it, else today's")
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS)

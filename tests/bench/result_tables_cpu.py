@@ -1,9 +1,15 @@
 """The tables of RESULTS.md for CPUs; result_tables.py has the others."""
 
 import rows
-from results import aged, lines_of, number, path_of, section, table, times
+from results import aged, lines_of, number, origin, path_of, section, table, times
 
 EVENTS = ("setup", "refresh", "apply")
+
+
+def processor(name):
+    """Where it ran; older files name the GPU beside it."""
+    machine = origin(name)[0]
+    return "16 cores of an Intel Xeon" if "Xeon" in machine or "NVIDIA" in machine else machine
 
 
 def threads_on_cpu():
@@ -26,7 +32,7 @@ def threads_on_cpu():
             "memory with 16, times PETSc's"]
     return section(
         "How fast is ILU(0) on CPU threads?", ["threads"],
-        "On a CPU (16 cores of an Intel Xeon); PETSc's `ilu` runs on one core",
+        f"On a CPU ({processor('threads')}); PETSc's `ilu` runs on one core",
         table(head, lines),
         "PETSc with one MPI rank a core, which is how PETSc uses many cores; a busy machine, on which threads that "
         "wait for each other are slow.")
@@ -39,7 +45,7 @@ def solves_on_cpu():
     head = ["problem", "`-pc_type`", "threads", "iterations", "set-up (ms)", "PCApply (ms)", "KSPSolve (ms)"]
     return section(
         "How long does a whole solve take on a CPU?", ["demo"],
-        "On a CPU (16 cores of an Intel Xeon); MatMult and vectors, PETSc's own, run on one core", table(head, lines),
+        f"On a CPU ({processor('demo')}); MatMult and vectors, PETSc's own, run on one core", table(head, lines),
         "other problems" + aged("demo", "2026-11-22", "; today's set-ups on several threads") + ".")
 
 
@@ -55,7 +61,7 @@ def symbolic_on_cpu():
     head = ["matrix", "levels of fill", "entries of the factor", "PETSc (ms)", "1 thread (ms)", "16 threads (ms)",
             "times PETSc's speed"]
     return section(
-        "How fast is the symbolic factorization on CPU threads?", ["symbolic"], "On a CPU (16 cores of an Intel Xeon)",
+        "How fast is the symbolic factorization on CPU threads?", ["symbolic"], f"On a CPU ({processor('symbolic')})",
         table(head, lines), "irregular matrices; ICC.")
 
 
