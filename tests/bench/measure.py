@@ -2,7 +2,8 @@
 """Measures what RESULTS.md, README.md and the charts show; the list of runs and their commands is runs.py.
 
     python3 tests/bench/measure.py --list | --parts
-    python3 tests/bench/measure.py --part K | --only NAME...  [--build FOLDER] [--matrices FOLDER] [--vendor FOLDER]
+    python3 tests/bench/measure.py --part K | --only NAME...  [--build FOLDER] [--matrices FOLDER]
+                                   [--vendor FOLDER | --any-vendor]
                                    [--commit COMMIT] [--date DAY] [--results FOLDER] [--work FOLDER]
                                    [--within SECONDS]
     python3 tests/bench/measure.py --take FOLDER...
@@ -10,11 +11,12 @@
 
 Parts are lists of runs that take less than nine minutes together, for machines that are lent for ten. --build has
 syncfree_bench, libsyncfree_ilu.so and examples/ (bratu, reaction, poisson, convection); --vendor has another
-libcusparse.so than CUDA's. --within starts no run that is expected to end later than that, and names it. A run
-replaces its files in --results only if it has not failed, all lines name the commit and one machine, and no column of
-the file that it replaces is missing; runs.csv there lists files and dates. Logs and the files of failed runs stay in
---work. --take brings such folders of other machines into --results; then results.py makes the pages. --smoke runs all
-of it with tiny sizes on the host, for smoke.py.
+libcusparse.so than CUDA's, which has one algorithm only before 12.9.4 and is refused without --any-vendor. --within
+starts no run that is expected to end later than that, and names it. A run replaces its files in --results only if it
+has not failed, all lines name the commit and one machine, and no column of the file that it replaces is missing;
+runs.csv there lists files and dates. Logs and the files of failed runs stay in --work. --take brings such folders of
+other machines into --results; then results.py makes the pages. --smoke runs all of it with tiny sizes on the host, for
+smoke.py.
 
 Ends with the number of runs that failed.
 """
@@ -217,9 +219,22 @@ def summary(path):
     return ", ".join(f"{mean:.2f} times {other}'s speed" for other, mean in means.items() if mean)
 
 
+def vendor_there(options, env):
+    """Version of the cuSPARSE that the benchmark loads; it also shows that the benchmark runs."""
+    made = options.work / "vendor.csv"
+    command = runs.bench("$gpu", "-bench_matrices 7pt:1000 -bench_kinds ilu -bench_strategies cusparse "
+                         "-bench_time 0.01")
+    execute(words_of(command, options, made, options.work), env, made.with_suffix(".txt"), 120)
+    return next(line["vendor"] for line in read(made)[1] if line["strategy"] == "cusparse")
+
+
 def carry_out_all(wanted, options):
     env, failed, left, begin = environment(options), [], [], time.monotonic()
     options.work.mkdir(parents=True, exist_ok=True)
+    if any(one.where == "gpu" for one in wanted) and not options.any_vendor:
+        version = vendor_there(options, env)
+        expect(rows.several_algorithms(version), f"cuSPARSE {version} has one algorithm only, and the vendor is "
+               "measured by its fastest: name the folder of a newer one by --vendor, or say --any-vendor")
     for one in wanted:
         if time.monotonic() - begin + one.seconds > options.within:
             left.append(one.name)
@@ -303,6 +318,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/gpu")
     parser.add_argument("--matrices", type=pathlib.Path, default=ROOT.parent / "shared/matrices")
     parser.add_argument("--vendor", type=pathlib.Path)
+    parser.add_argument("--any-vendor", action="store_true")
     parser.add_argument("--within", type=float, default=float("inf"), metavar="SECONDS")
     parser.add_argument("--commit")
     parser.add_argument("--date", help="of the library; default: of the commit, where git knows it, else today's")
@@ -323,7 +339,10 @@ def main():
     if options.part is not None and not 1 <= options.part <= len(parts):
         sys.exit(f"error: there are parts 1 to {len(parts)}")
     wanted = parts[options.part - 1] if options.part else [one for one in runs.RUNS if one.name in options.only]
-    return carry_out_all(wanted, options) != 0
+    try:
+        return carry_out_all(wanted, options) != 0
+    except Failure as failure:
+        sys.exit(f"error: {failure}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The numbers of README.md that a file of tests/bench/results has; results.py fills them in, or checks them.
 
-Numbers in other places of README.md name where they come from; cells of cuSPARSE's L alone stay as they are until the
-run has been made with a library that says its version, as those of older runs come from another program.
+Numbers in other places of README.md name where they come from. Cells of cuSPARSE's L alone stay as they are until the
+run has been made with a library that has several algorithms: today's come from another program, and no file has them.
 """
 
 import re
@@ -37,14 +37,15 @@ def ratio(case, event, over):
     return f"{times(value)} x" if value else ""
 
 
-def names_its_library(case):
-    return VENDOR in case.rows and bool(case.rows[VENDOR].vendor())
+def by_the_faster(case):
+    """Was the vendor's solver one that has several algorithms?"""
+    return VENDOR in case.rows and rows.several_algorithms(case.rows[VENDOR].fields.get("vendor"))
 
 
 def cells_of(run, matrix, n, there):
     """`there` are the cells of today's row."""
     case = next(c for c in cases_of(run) if (c.matrix, c.n) == (matrix, n))
-    known = names_its_library(case)
+    known = by_the_faster(case)
     return [there[0], f"{n:,}", ms(case, PETSC, "apply"), ms(case, OURS, "apply"), ratio(case, "apply", PETSC),
             ms(case, VENDOR, "lower") if known else there[5], ms(case, OURS, "lower"),
             ratio(case, "lower", VENDOR) if known else there[7],
@@ -57,7 +58,7 @@ def mean_and_least(values, more=""):
 
 def cells_of_means(there):
     cases = cases_of("files")
-    vendor = [c.speedup(OURS, VENDOR, "lower") for c in cases if names_its_library(c)]
+    vendor = [c.speedup(OURS, VENDOR, "lower") for c in cases if by_the_faster(c)]
     means = [mean_and_least([c.speedup(OURS, PETSC, event) for c in cases]) for event in ("apply", "setup", "refresh")]
     return [f"{len(cases)} {there[0].split(' ', 1)[1]}", "", "", "", means[0], "", "",
             mean_and_least(vendor) if vendor else there[7], *means[1:]]

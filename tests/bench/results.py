@@ -20,6 +20,7 @@ import subprocess
 import sys
 import textwrap
 
+import rows
 import runs
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -109,13 +110,15 @@ def aged(name, since, text):
 
 def vendor():
     """Which library it is, from the files that say so."""
-    versions, unnamed = set(), False
+    versions, old = set(), set()
     for name in (name for name in RUNS if name != "sweep"):
         found = {f.get("vendor") for f in lines_of(name) if f.get("strategy") == "cusparse"}
-        unnamed = unnamed or bool(aged(name, "2026-11-27", "older") and found & {None, ""})
-        versions |= found - {None, ""}
+        versions |= set(filter(rows.several_algorithms, found))
+        if aged(name, "2026-11-27", "older") and found & {None, ""}:
+            old.add("of CUDA 13.0")
+        old |= found - {None, ""} - versions
     texts = [f"cuSPARSE {', '.join(sorted(versions))} (SpSV by the faster of its algorithms, SpSM)"] if versions else []
-    texts += ["cuSPARSE of CUDA 13.0 (SpSV, SpSM), which has the default algorithm only"] if unnamed else []
+    texts += [f"cuSPARSE {', '.join(sorted(old))} (SpSV, SpSM), which has the default algorithm only"] if old else []
     petsc = "*PETSc* is `-pc_type ilu` on the same matrix; on a GPU PETSc solves with cuSPARSE and factors on the CPU."
     return "- " + fill(f"*Vendor* is {', in older runs '.join(texts)}. {petsc}", 2)
 
@@ -138,8 +141,8 @@ def table(head, lines):
     """Lines of cells as Markdown."""
     if len(head) > MOST_COLUMNS or any(len(line) != len(head) for line in lines):
         raise ValueError(f"a table has {len(head)} columns, or a line of it another number: {head}")
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)
+    whole = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in whole)
 
 
 printed = {}  # names of runs.RUNS: the question where the commands are

@@ -10,6 +10,7 @@ hold for ILU(0) and IC(0); with fill they are unknown, None.
 import collections
 import csv
 import math
+import re
 import sys
 
 # What files of before 2026-11-27 call otherwise: `courier` has become two strategies, and so have its words for plans.
@@ -28,6 +29,11 @@ def with_new_names(fields):
 
 PETSC = "petsc"  # PETSc's own, where a strategy's name is wanted
 PARTS = ("lower", "upper", "apply")
+
+
+def several_algorithms(vendor):
+    """Has this version of cuSPARSE more than one for SpSV? The benchmark then takes the faster."""
+    return tuple(map(int, re.findall(r"\d+", vendor or "")[:3])) >= (12, 9, 4)
 
 
 class Row:

@@ -160,9 +160,9 @@ RUNS = (
         bench("$cpu", CPU + "-bench_sizes 200000"),
         bench("$cpu", CPU + "-bench_repetitions 3 -bench_sizes 2146689 -bench_matrices 7pt,5pt,27pt")),
     run("demo", "cpu", 100, script(DEMO + "64"), script(DEMO + "129 --repeat 1 --problems poisson")),
-    run("symbolic", "cpu", 150, bench(
+    run("symbolic", "cpu", 130, bench(
         "$cpu", "-bench_symbolic 1,2,3 -bench_threads 1,16 -bench_kinds ilu -bench_matrices 5pt,7pt,27pt -bench_sizes "
-        "100000,1000000 -bench_time 0.1")),
+        "100000,1000000 -bench_time 0.1 -bench_repetitions 3")),
 )
 
 

@@ -91,7 +91,7 @@ def renamed(path, stand_ins):
         line.update(strategy=back.get(strategy, strategy), contender=back.get(name, threads.get(name, name)) + slash +
                     threads.get(count, count), threads=threads.get(line.get("threads"), line.get("threads")))
         if line["strategy"] == "cusparse" and "vendor" in line:
-            line.update(vendor="1.2.3", lower_algorithm="0", upper_algorithm="2")
+            line.update(vendor="12.9.4", lower_algorithm="0", upper_algorithm="2")
         if line.get("peak_bytes") == "":
             line["peak_bytes"] = line["memory_bytes"]
         if line.get("ran") in back:
