@@ -7,7 +7,6 @@ A command is a list of words. Those that begin with $ are filled in by measure.p
 syncfree_bench gets -bench_csv $csv in addition.
 """
 
-import collections
 import dataclasses
 
 GPU = "-use_gpu_aware_mpi 0 -bench_mat_type aijcusparse -bench_threads 16"
@@ -191,13 +190,20 @@ def text_of(command):
 
 
 def parts(seconds, places=("gpu", "cpu", "gpus")):
-    """Lists of runs that take less than so many seconds, none of which mixes places; the longest are placed first. A
-    run that takes longer is alone."""
-    bins = collections.defaultdict(list)
-    for one in sorted(RUNS, key=lambda one: -one.seconds):
-        fits = (part for part in bins[one.where] if sum(r.seconds for r in part) + one.seconds <= seconds)
-        part = next(fits, None)
-        if part is None:
-            bins[one.where].append(part := [])
-        part.append(one)
-    return [sorted(part, key=RUNS.index) for place in places for part in bins[place]]
+    """Lists of runs that take at most so many seconds, none of which mixes places: as few as will do, about equally
+    long. A run that takes longer is alone."""
+    return [part for place in places for part in parts_of([one for one in RUNS if one.where == place], seconds)]
+
+
+def parts_of(some, seconds):
+    for count in range(-(-sum(one.seconds for one in some) // seconds), len(some) + 1):
+        bins = [[] for _ in range(count)]
+        for one in sorted(some, key=lambda one: -one.seconds):
+            min(bins, key=length).append(one)
+        if all(length(part) <= seconds or len(part) == 1 for part in bins):
+            return [sorted(part, key=RUNS.index) for part in bins]
+    return [[one] for one in some]
+
+
+def length(part):
+    return sum(one.seconds for one in part)

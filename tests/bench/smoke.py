@@ -22,7 +22,7 @@ import time
 
 from checks import Failure, Skip, expect, verdict
 from smoke_hpcg_like import hpcg_like_solves, other_sweeps_are_no_hpcg_like_solve
-from smoke_measure import only_sound_files_replace_others
+from smoke_measure import only_sound_files_replace_others, parts_hold_each_run_once
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
@@ -561,6 +561,7 @@ TESTS = (
     other_sweeps_are_no_hpcg_like_solve,
     everything_that_is_published_can_be_measured,
     only_sound_files_replace_others,
+    parts_hold_each_run_once,
     whole_programs,
     papers,
     the_vendors_library_is_named,

@@ -137,6 +137,18 @@ def refused(what, *arguments):
     return "nothing"
 
 
+def parts_hold_each_run_once(_):
+    """For smoke.py: also where runs are longer than a part."""
+    for seconds in (60, 200, measure.PART, 10**6):
+        parts = runs.parts(seconds)
+        names = [one.name for part in parts for one in part]
+        expect(sorted(names) == sorted(one.name for one in runs.RUNS), f"{seconds}: {names}")
+        for part in parts:
+            expect(len({one.where for one in part}) == 1, f"{seconds}: {part} mixes places")
+            expect(len(part) == 1 or sum(one.seconds for one in part) <= seconds, f"{seconds}: {part} is too long")
+    expect(len(runs.parts(10**6)) == 3, "more parts than places")
+
+
 def only_sound_files_replace_others(bench):
     """For smoke.py: one small run through all of measure.py, and what must not get into the folder of results."""
     work = bench.work / "published"
