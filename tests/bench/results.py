@@ -48,8 +48,8 @@ of the newest run that answers it. How to measure: [README.md](README.md). What 
 [EXPERIMENTS.md](EXPERIMENTS.md).
 
 - Numbers are medians of one run on a machine that did nothing else, unless a table says otherwise. Quartiles are in the
-  CSV files. Runs on different cards are not comparable: an H100 has 3.35 TB/s, an H200 4.8.
-- GPU runs: one NVIDIA H200 or H100 80GB, 16 cores of an Intel Xeon, PETSc 3.26.1 with CUDA 13.0, double precision,
+  CSV files.{compared}
+- GPU runs: one NVIDIA {cards}, 16 cores of an Intel Xeon, PETSc 3.26.1 with CUDA 13.0, double precision,
   32-bit indices. CPU runs: that Xeon, PETSc 3.26.1.
 - *Set-up* is the first `PCSetUp` for a matrix, *refresh* one after new values with the same pattern, *apply* one
   `PCApply`: L and U together.
@@ -68,6 +68,7 @@ gpu="$build/syncfree_bench {gpu}"
 cpu="$build/syncfree_bench"
 ```
 """
+COMPARED = " Runs on different cards are not comparable: an H100 has 3.35 TB/s, an H200 4.8."
 
 
 def identifier(name):
@@ -205,7 +206,10 @@ def page():
 
     printed.clear()
     sections = [*result_tables.sections(), provenance()]
-    head = HEAD.replace("{vendor}", vendor()).replace("{gpu}", runs.GPU).strip()
+    cards = card(*RUNS)
+    values = {"vendor": vendor(), "gpu": runs.GPU, "cards": "H200 or H100 80GB" if "H100" in cards else cards,
+              "compared": COMPARED * (" and " in cards)}
+    head = re.sub(r"\{(\w+)\}", lambda found: values[found[1]], HEAD).strip()
     return "\n\n".join([head, contents(sections), *sections]) + "\n"
 
 
