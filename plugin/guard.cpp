@@ -90,14 +90,32 @@ PetscErrorCode GetPlace(Mat F, Mat whole, const syncfree::Status &status, std::s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gets which rows of the matrix a block row has; nothing of a row, or before an analysis. */
+static PetscErrorCode GetRowsOfBlock(Mat F, Mat whole, const syncfree::Status &status, std::string *rows)
+{
+  PetscInt row, size;
+  bool     ordered;
+
+  PetscFunctionBegin;
+  rows->clear();
+  if (!status.block_row || status.row < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetBlockSizeOfFactor(F, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetRow(F, status, &row, &ordered));
+  row   = whole->rmap->rstart + row * size;
+  *rows = " (rows " + std::to_string(row) + " to " + std::to_string(row + size - 1) + " of the matrix)";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gets the core's message, advice that needs PETSc's functions, and the location of the row. */
 static PetscErrorCode GetMessage(Mat F, Mat whole, const syncfree::Status &status, std::string *text)
 {
-  std::string place;
+  std::string place, rows;
 
   PetscFunctionBegin;
   PetscCall(GetPlace(F, whole, status, &place));
-  *text = status.message();
+  PetscCall(GetRowsOfBlock(F, whole, status, &rows));
+  *text = status.message() + rows;
   if (status.code == syncfree::Code::another_pattern) *text += ": call KSPReset() or PCReset(), then KSPSetOperators() or PCSetOperators()";
   *text += place;
   PetscFunctionReturn(PETSC_SUCCESS);

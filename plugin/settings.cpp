@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -133,7 +134,7 @@ static const Option options[] = {
   {"select",           "PCSYNCFREEILU",                "How auto selects: by a performance model, or by timing several strategies in set-up",                     true,  false, FIELD(solver.trials),           LIST("model", "trials"),  nullptr,           0,  false},
   {"expected_applies", "PCSYNCFREEILU",                "Expected number of applications per set-up; 0: cheapest set-up",                                          true,  false, FIELD(solver.expected_applies), nullptr,                  nullptr,           0,  false},
   {"merge_fill",       "PCSYNCFREEILU",                "Maximum number of entries of strategy merged, relative to the triangle with its diagonal",                true,  false, FIELD(solver.merge_fill),       nullptr,                  nullptr,           1,  false},
-  {"memory_limit",     "PCSyncFreeSetMemoryLimit",     "Megabytes of factor and plan on a GPU; auto: 6 times the memory of PETSc's factor, but at least 64",     true,  true,  FIELD(solver.memory_limit),     LIST("auto", "unlimited"), nullptr,          0,  false},
+  {"memory_limit",     "PCSyncFreeSetMemoryLimit",     "Megabytes of factor and plan on a GPU; auto: 6 times those of PETSc's factor, at least 64; unlimited: none", true,  true,  FIELD(solver.memory_limit),     LIST("auto", "unlimited"), nullptr,          0,  false},
   {"cut_table",        "PCSYNCFREEILU",                "Thresholds of column_block, row_block and recursive_block",                                               true,  false, FIELD(solver.blocks.table),     CutTableNames,            nullptr,           0,  false},
   {"cut_rows",         "PCSYNCFREEILU",                "Smallest part into which the block strategies split a triangle, in rows; 0: from -pc_syncfree_cut_table", true,  false, FIELD(solver.blocks.cut_rows),  nullptr,                  nullptr,           0,  false},
   {"tile_rows",        "PCSYNCFREEILU",                "Rows per tile of strategy tiled; 0: chosen automatically",                                                true,  false, FIELD(solver.blocks.tile_rows), nullptr,                  nullptr,           0,  false},
@@ -204,6 +205,13 @@ static std::string WriteReal(const std::vector<const char *> &words, double valu
   return number;
 }
 
+static bool IsNumber(const char text[])
+{
+  char *end;
+  (void)std::strtod(text, &end);
+  return end != text && *end == '\0';
+}
+
 /* The option takes a word for 0, or a number. */
 static PetscErrorCode WordOrInteger(const Option &option, const char name[], const char word[], PetscInt *number, PetscBool *set, OptionItems PetscOptionsObject)
 {
@@ -216,7 +224,10 @@ static PetscErrorCode WordOrInteger(const Option &option, const char name[], con
   if (!*set) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrcasecmp(text, word, &is_word));
   if (is_word) *number = 0;
-  else PetscCall(PetscOptionsStringToInt(text, number));
+  else {
+    PetscCheck(IsNumber(text), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s is '%s', but takes %s or a number", name, text, word);
+    PetscCall(PetscOptionsStringToInt(text, number));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,7 +259,10 @@ static PetscErrorCode WordOrReal(const Option &option, const char name[], const 
   PetscCall(PetscStrcasecmp(text, words[1], &is_infinite));
   if (is_zero) *number = 0;
   else if (is_infinite) *number = std::numeric_limits<PetscReal>::infinity();
-  else PetscCall(PetscOptionsStringToReal(text, number));
+  else {
+    PetscCheck(IsNumber(text), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s is '%s', but takes %s, %s or a number", name, text, words[0], words[1]);
+    PetscCall(PetscOptionsStringToReal(text, number));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

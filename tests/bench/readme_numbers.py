@@ -8,15 +8,15 @@ import re
 import sys
 
 import rows
-from results import RUNS, lines_of, number, path_of, times
+from results import RUNS, counts, lines_of, number, path_of, times
 from result_tables import OURS, PETSC, VENDOR, cases_of
 
-# first cell of the row -> run, matrix and rows
+# first cell of the row -> run, matrix and rows, and what else its lines have
 ROWS = {
     "7-point, 128^3": ("default", "7pt", 2097152),
     "27-point, 96^3": ("default", "27pt", 884736),
     "5-point, 1448^2": ("default", "5pt", 2096704),
-    "elasticity, 48^3 x 3": ("default", "elasticity", 331776),
+    "elasticity, 48^3 x 3 (in dense blocks)": ("blocks", "elasticity", 331776, ("block_size", "3")),
     "tetrahedral mesh, RCM order": ("default", "mesh", 300000),
     "the same, random order": ("default", "mesh_at_random", 300000),
     "Dubcova1 (finite elements)": ("files", "Dubcova1", 16129),
@@ -42,9 +42,10 @@ def by_the_faster(case):
     return VENDOR in case.rows and rows.several_algorithms(case.rows[VENDOR].fields.get("vendor"))
 
 
-def cells_of(run, matrix, n, there):
+def cells_of(there, run, matrix, n, *more):
     """`there` are the cells of today's row."""
-    case = next(c for c in cases_of(run) if (c.matrix, c.n) == (matrix, n))
+    cases = rows.read([path_of(run)], lambda f: counts(run, f) and all(f[name] == value for name, value in more))
+    case = next(c for c in cases if (c.matrix, c.n) == (matrix, n))
     known = by_the_faster(case)
     return [there[0], f"{n:,}", ms(case, PETSC, "apply"), ms(case, OURS, "apply"), ratio(case, "apply", PETSC),
             ms(case, VENDOR, "lower") if known else there[5], ms(case, OURS, "lower"),
@@ -67,7 +68,7 @@ def cells_of_means(there):
 def row(found):
     there = [cell.strip() for cell in found[0].strip("|").split("|")]
     if there[0] in ROWS:
-        return line(cells_of(*ROWS[there[0]], there))
+        return line(cells_of(there, *ROWS[there[0]]))
     return line(cells_of_means(there)) if there[0].partition(" ")[2] == MEANS.partition(" ")[2] else found[0]
 
 

@@ -240,7 +240,9 @@ def memory_on_gpu():
         table(head, lines),
         "the matrix, vectors and transposes, and what the vendor's library takes for PETSc's solves.",
         "PETSc's column is its factor on the host, counted by a formula: values, columns, offsets, diagonal, work "
-        "vector. `-pc_syncfree_expected_applies 0` takes `level_order`, which needs less than `merged`.")
+        "vector. `-pc_syncfree_expected_applies 0` takes `level_order`, which needs less than `merged`."
+        + aged("default", "2026-11-27", " These runs had no limit; by default `merged` now stays near 6 times PETSc's "
+                                        "factor or 64 MB (`-pc_syncfree_memory_limit`)."))
 
 
 def memory(case):

@@ -72,6 +72,7 @@ TEST_P(MemoryLimit, is_refused_in_words_if_it_is_no_size)
       return PCSetFromOptions(pc_);
     });
     EXPECT_TRUE(by_option.says(value)) << by_option.text;
+    EXPECT_EQ(value == "much", by_option.says("memory_limit is 'much', but takes auto, unlimited or a number")) << by_option.text;
   }
   EXPECT_EQ((PetscReal)PETSC_DECIDE, limit());
 }

@@ -64,8 +64,8 @@ std::string Status::message() const
     case Code::zero_pivot:
       if (block_row)
         return "Singular diagonal block" + at + ": its pivot " + std::to_string(column) + " has the value " +
-               format_number(value) + "; add to the diagonal of the block, try -pc_factor_shift_type inblocks in " +
-               "blocks of 4, or factor by entries (-mat_type aij -pc_syncfree_block_size 1) with " +
+               format_number(value) + "; add to the diagonal of the block, in blocks of 4 try -pc_factor_shift_type " +
+               "inblocks, or factor by entries (-mat_type aij -pc_syncfree_block_size 1) with " +
                "-pc_factor_shift_type nonzero";
       return "Zero pivot row " + std::to_string(row) + " value " + format_number(value) + " tolerance " +
              format_number(tolerance) + "; try -pc_factor_shift_type nonzero";

@@ -47,7 +47,8 @@ std::vector<Grid> make_grids(std::int64_t edge)
 {
   constexpr std::int64_t coarsening = 1 << (levels - 1);
   if (edge % coarsening || edge < 2 * coarsening)
-    throw std::runtime_error("-bench_hpcg_like: " + std::to_string(edge) + " is not a multiple of 8, at least 16");
+    throw std::runtime_error("-bench_hpcg_like or _check: " + std::to_string(edge) +
+                             " is not a multiple of 8, at least 16");
   std::vector<Grid> grids;
   for (int level = 0; level < levels; ++level, edge /= 2) {
     Grid g;
