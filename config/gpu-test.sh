@@ -244,12 +244,18 @@ run_part() {
     conformance)
       part conformance python3 config/conformance.py "${with_petsc[@]}" --work "$PWD/build/gpu-conformance"
       ;;
-    *)
-      die "no part $1; there are build battery mps random sanitizers petsc harness conformance, on request" \
-        "schedules-build schedules soak soak-1 soak-2 soak-3 orders, and of the sanitizers" \
-        "memcheck initcheck memcheck-dense initcheck-dense ${groups[*]/#/synccheck-} ${groups[*]/#/racecheck-}"
-      ;;
   esac
+}
+
+# check_names PART...
+check_names() {
+  local on_request="schedules-build schedules soak soak-1 soak-2 soak-3 orders memcheck initcheck memcheck-dense"
+  local defaults="build battery mps random sanitizers petsc harness conformance" name all
+  on_request="$on_request initcheck-dense ${groups[*]/#/synccheck-} ${groups[*]/#/racecheck-}"
+  all=" $defaults $on_request ${groups[*]/#/memcheck-} ${groups[*]/#/initcheck-} "
+  for name in "$@"; do
+    case $all in *" $name "*) ;; *) die "no part $name; there are $defaults, on request $on_request" ;; esac
+  done
 }
 
 find_gpu_petsc
@@ -268,5 +274,6 @@ case ${1:-} in
   --sanitize) sanitize "$2"; exit ;;
 esac
 [ $# != 0 ] || set -- build battery mps random sanitizers petsc harness conformance
+check_names "$@"
 for name in "$@"; do run_part "$name"; done
 print_result $passed $failed $skipped
