@@ -8,7 +8,6 @@ Spack's and PETSc's modules are stand-ins, with which the packages' own code run
 `RESULT passed failed skipped`.
 """
 
-import argparse
 import contextlib
 import itertools
 import pathlib
@@ -16,19 +15,12 @@ import re
 import sys
 import types
 
+from verdicts import Failure, Skip, expect, run_tests
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PACKAGING = ROOT / "config/packaging"
 FILES = [p for p in sorted(PACKAGING.rglob("*")) if p.suffix in (".py", ".yaml", "") and p.is_file()]
 FILES += [ROOT / "plugin/python/pyproject.toml", ROOT / ".github/workflows/ci.yml"]
-
-
-class Skip(Exception):
-    """Why a test cannot run here."""
-
-
-def expect(condition, text):
-    if not condition:
-        raise AssertionError(text)
 
 
 def read(name):
@@ -217,7 +209,7 @@ def petsc_builds_it_for_where_petsc_will_be():
     except RuntimeError as error:
         expect("shared" in str(error), error)
     else:
-        raise AssertionError("static libraries are not refused")
+        raise Failure("static libraries are not refused")
 
 
 def the_recipe_of_conda_has_what_it_names():
@@ -255,22 +247,5 @@ TESTS = (
 )
 
 
-def main():
-    argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0]).parse_args()
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for test in TESTS:
-        result, why = "passed", ""
-        try:
-            test()
-        except Skip as skip:
-            result, why = "skipped", f": {skip}"
-        except AssertionError as failure:
-            result, why = "failed", f": {failure}"
-        counts[result] += 1
-        print(f"{result:8} {test.__name__}{why}")
-    print(f"RESULT {counts['passed']} {counts['failed']} {counts['skipped']}")
-    return counts["failed"] != 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(__doc__, TESTS))

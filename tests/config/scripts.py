@@ -7,7 +7,6 @@ what they unpack; and whether tests/bench/RESULTS.md is what its program makes o
 Package managers are stand-ins that write down how they were called. Ends with `RESULT passed failed skipped`.
 """
 
-import argparse
 import hashlib
 import os
 import pathlib
@@ -17,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+from verdicts import Skip, expect, run_tests
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 OF_BENCHMARKS = {"bench", "calibrate", "papers", "sweep"}
 SCRIPTS = "bench calibrate demo gpu-test nightly papers petsc-cuda petsc-matrix sweep test thread_sanitizer".split()
@@ -25,19 +26,6 @@ INSTALLS = "bench demo nightly papers petsc-matrix test".split()  # on a machine
 
 def path_of(script):
     return f"{'tests/bench' if script in OF_BENCHMARKS else 'config'}/{script}.sh"
-
-
-class Failure(Exception):
-    """What does not hold."""
-
-
-class Skip(Exception):
-    """Why a test cannot run here."""
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failure(text)
 
 
 class Place:
@@ -382,27 +370,10 @@ TESTS = (
 )
 
 
-def verdict(test):
+def run_in_a_place(test):
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            test(Place(pathlib.Path(folder)))
-        except Skip as skip:
-            return "skipped", f": {skip}"
-        except Failure as failure:
-            return "failed", f": {failure}"
-    return "passed", ""
-
-
-def main():
-    argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0]).parse_args()
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for test in TESTS:
-        result, why = verdict(test)
-        counts[result] += 1
-        print(f"{result:8} {test.__name__}{why}")
-    print(f"RESULT {counts['passed']} {counts['failed']} {counts['skipped']}")
-    return counts["failed"] != 0
+        test(Place(pathlib.Path(folder)))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(__doc__, TESTS, run_in_a_place))
