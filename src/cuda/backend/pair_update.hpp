@@ -2,7 +2,9 @@
 
 /// Updates the solvers of L and of U with new values, and makes the solver of both. Throws Failure.
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "cuda/base/stream.hpp"
 #include "cuda/solve/solver.hpp"
@@ -21,11 +23,19 @@ public:
   /// UpdatePart::queued for both solvers.
   void queue() const
   {
-    if (!L_->traits().slow_update) return queue_in(stream_);
+    if (!is_slow()) return queue_in(stream_, stream_);
     ForkedStream fork(stream_);
-    queue_in(fork.get());
+    queue_in(stream_, fork.get());
     fork.join();
   }
+  void queue_in(cudaStream_t stream_of_L, cudaStream_t stream_of_U) const
+  {
+    L_->update_values(lower_, inverse_pivot_, UpdatePart::queued, stream_of_L);
+    U_->update_values(upper_, inverse_pivot_, UpdatePart::queued, stream_of_U);
+  }
+  bool is_slow() const { return L_->traits().slow_update; }
+  /// DeviceSolver::update_revision() of both.
+  std::pair<std::uint64_t, std::uint64_t> revisions() const { return {L_->update_revision(), U_->update_revision()}; }
   /// UpdatePart::rest for both solvers.
   void finish_update() const
   {
@@ -34,12 +44,6 @@ public:
   }
 
 private:
-  void queue_in(cudaStream_t stream_of_U) const
-  {
-    L_->update_values(lower_, inverse_pivot_, UpdatePart::queued, stream_);
-    U_->update_values(upper_, inverse_pivot_, UpdatePart::queued, stream_of_U);
-  }
-
   DeviceSolver<T, I>*L_, *U_;
   const T *lower_, *upper_, *inverse_pivot_;
   cudaStream_t stream_;

@@ -254,7 +254,8 @@ private:
     Analysis<T, I>& a = *analysis_;
     const PairUpdate<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
                                       inverse_pivot(), stream());
-    if (a.factorization->begin_factorization(A, rule, stream())) queue_update(&a, solvers);
+    const bool is_repeated = !a.pending_merge && a.recorded.queue(a.factorization.get(), solvers, A, rule, stream());
+    if (!is_repeated && a.factorization->begin_factorization(A, rule, stream())) queue_update(&a, solvers);
     bool made_again;
     const Status status = a.factorization->end(&a.pivots, &made_again);
     if (!status.ok()) return status;

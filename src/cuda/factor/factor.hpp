@@ -30,6 +30,15 @@ public:
   ///            or says that it has made the factor again
   virtual bool begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream) = 0;
 
+  /// True if the last factorization has succeeded with what it queued first, and if A and `rule` would queue the same
+  /// again. Launches that were recorded may then be queued in place of begin_factorization(), and repeat() tells that.
+  virtual bool would_repeat(const CsrView<T, I>& A, const PivotRule& rule) const
+  {
+    (void)A, (void)rule;
+    return false;
+  }
+  virtual void repeat(const CsrView<T, I>& A, cudaStream_t stream) { (void)A, (void)stream; }
+
   /// Waits for the outcome, and factors again as long as the pivot rule demands. Reads back one outcome per attempt.
   ///   report      [out] what the pivot rule did
   ///   made_again  [out] true if begin_factorization() returned false, or if the factor differs from the one that it

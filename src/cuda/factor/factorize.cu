@@ -373,12 +373,27 @@ template <class T, class I>
 bool DeviceFactorization<T, I>::begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
 {
   task_.emplace(Task{A, rule, stream, ShiftLoop(pattern_.kind, rule), Method::loop});
+  repeats_ = false;
   const bool by_loop = loop_ && !single_ && loop_->factorize_by_loop(A.value, rule, lower_.data(), upper_.data(),
                                                                      inverse_pivot_.data(), stream);
   if (by_loop) return true;
   task_->method = Method::pivots;
   queue_attempt(&*task_);
   return !single_;
+}
+
+template <class T, class I>
+bool DeviceFactorization<T, I>::would_repeat(const CsrView<T, I>& A, const PivotRule& rule) const
+{
+  if (!repeats_ || A.value != task_->A.value) return false;
+  const PivotRule& last = task_->rule;
+  return rule.shift == last.shift && rule.shift_amount == last.shift_amount && rule.zero_pivot == last.zero_pivot;
+}
+
+template <class T, class I> void DeviceFactorization<T, I>::repeat(const CsrView<T, I>& A, cudaStream_t stream)
+{
+  task_->A = A, task_->stream = stream;
+  repeats_ = false;  // end() may fail
 }
 
 template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* report, bool* made_again)
@@ -405,6 +420,8 @@ template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* r
     queue_attempt(&task);
   }
   if (single_) this->round_values(task.stream);
+  /* the flags of rows without slots hold the number of the attempt */
+  repeats_ = !*made_again && task.method != Method::loop && (task.method != Method::rows || slots_.made());
   *report = task.shifts.report(repaired);
   return {};
 }

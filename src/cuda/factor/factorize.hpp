@@ -54,6 +54,9 @@ public:
 
   bool begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream) override;
 
+  bool would_repeat(const CsrView<T, I>& A, const PivotRule& rule) const override;
+  void repeat(const CsrView<T, I>& A, cudaStream_t stream) override;
+
   /// Reads back one Outcome per attempt.
   ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
   Status end(PivotReport* report, bool* made_again) override;
@@ -106,6 +109,7 @@ private:
   DeviceArray<Outcome> outcome_;
   DeviceArray<double> described_;
   unsigned attempts_ = 0;
+  bool repeats_ = false;  ///< what the last factorization queued first has made the factor, and can be recorded
   std::unique_ptr<LoopFactorization<T, I>> loop_;
   DeviceSolver<T, I>* solver_of_L_ = nullptr;
   std::optional<Task> task_;

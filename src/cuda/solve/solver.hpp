@@ -3,6 +3,7 @@
 /// The interface of all strategies of this backend: solves with one triangle, or with L and U in one launch.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -95,6 +96,9 @@ public:
   ///   value             in the order of the indices in `source`
   ///   inverse_diagonal  n values, not read if the diagonal is 1
   virtual void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) = 0;
+
+  /// Changes when UpdatePart::queued will queue other launches than before, if traits().slow_update.
+  virtual std::uint64_t update_revision() const { return 0; }
 
   virtual PlanSummary summarize_plan() const = 0;
 };

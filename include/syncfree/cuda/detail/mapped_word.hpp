@@ -63,26 +63,29 @@ private:
   std::size_t pages_ = 0;
 };
 
-/// A word in a line of its own. No kernel that may write to it may be running when it is destroyed. Throws Failure.
-class MappedWord {
+/// A word, of 32 or 64 bits, in a line of its own. No kernel that may write to it may be running when it is destroyed.
+/// Throws Failure.
+template <class Word> class Mapped {
 public:
-  MappedWord()
+  Mapped()
   {
     void* line;
     check(MappedLinePool::of_process().take_line(&line), "cudaHostAlloc");
-    word_ = static_cast<unsigned*>(line);
+    word_ = static_cast<Word*>(line);
     set(0);
   }
-  MappedWord(const MappedWord&) = delete;
-  MappedWord& operator=(const MappedWord&) = delete;
-  ~MappedWord() { MappedLinePool::of_process().return_line(word_); }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  ~Mapped() { MappedLinePool::of_process().return_line(word_); }
 
-  unsigned* device_pointer() const { return word_; }  ///< for kernels
-  unsigned get() const { return *static_cast<volatile const unsigned*>(word_); }
-  void set(unsigned v) { *static_cast<volatile unsigned*>(word_) = v; }
+  Word* device_pointer() const { return word_; }  ///< for kernels
+  Word get() const { return *static_cast<volatile const Word*>(word_); }
+  void set(Word v) { *static_cast<volatile Word*>(word_) = v; }
 
 private:
-  unsigned* word_;
+  Word* word_;
 };
+
+using MappedWord = Mapped<unsigned>;
 
 }  // namespace syncfree::cuda

@@ -26,6 +26,7 @@
 #include "cuda/solve/merged/plan.hpp"
 #include "cuda/solve/merged/rule.hpp"
 #include "cuda/solve/merged/values.cuh"
+#include "syncfree/cuda/detail/mapped_word.hpp"
 
 namespace syncfree::cuda {
 namespace {
@@ -137,6 +138,9 @@ private:
   DeviceArray<V> p_, r_;
 };
 
+/// Copies a word to memory of the host.
+__global__ void tell(const unsigned long long* word, unsigned long long* told) { *told = *word; }
+
 /// Returns 1, 4, 8, 16 or 32 lanes for rows of the mean length, as measured on an H200: for ten factors of 34 to 180
 /// entries per row, sixteen lanes were within 11 % of the best, eight within 16, thirty-two within 38. More lanes if
 /// the triangle's longest row takes more than four batches per lane and one and a half groups still fit (memplus 1.4,
@@ -190,6 +194,8 @@ public:
     if (part != UpdatePart::queued) check_values(stream);
   }
 
+  std::uint64_t update_revision() const override { return revision_; }
+
   PlanSummary summarize_plan() const override
   {
     const std::size_t of_rows =
@@ -233,12 +239,13 @@ private:
       plan_groups();
       make_numbers(stream);
     }
-    growth_ = report(0, stream);
+    error_ = -1;
+    read_growth(stream);
     while (merged_.levels() > 1 && !is_accurate(stream)) {
       rule_.most_levels = std::isfinite(growth_) ? merged_.levels() / 2 : 1;
       plan_groups();
       make_numbers(stream);
-      growth_ = report(0, stream);
+      read_growth(stream);
     }
   }
 
@@ -285,7 +292,7 @@ private:
   /// Makes the plan, in a stream of its own. If it fails half-way, the next refresh plans again.
   void plan_groups(MergePlanner<I>* merging)
   {
-    planned_ = false;
+    planned_ = false, ++revision_;
     const Stream own(StreamPriority::first);
     DeviceMergePlan<I> made;
     if (!merging->finish_plan(&made)) made = plan_on_host();
@@ -370,16 +377,19 @@ private:
     reports_.fill(0, stream);
     /* the work space is free while values are made */
     merged_.make_numbers(source_rows(), reinterpret_cast<real_t<T>*>(work_.data()), reports_.data(), stream);
-    error_ = -1;
+    launch(tell, {1, 1, 0, stream}, reports_.data(), told_growth_.device_pointer());
   }
 
-  double report(std::size_t index, cudaStream_t stream) const
+  static double from_bits(unsigned long long bits)
   {
-    unsigned long long bits;
     double v;
-    reports_.read(&bits, index, 1, stream);
     std::memcpy(&v, &bits, sizeof v);
     return v;
+  }
+  void read_growth(cudaStream_t stream)
+  {
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));  // it is idle, for the outcome of the factorization has been read
+    growth_ = from_bits(told_growth_.get());
   }
 
   bool is_accurate(cudaStream_t stream)
@@ -393,7 +403,9 @@ private:
     launch_merged(work_.data(), test.data(), {}, stream);
     launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, source_rows(), as_device(work_.data()),
                                                                 as_device(test.data()), reports_.data() + 1);
-    error_ = report(1, stream);
+    unsigned long long bits;
+    reports_.read(&bits, 1, 1, stream);
+    error_ = from_bits(bits);
     if (!had_mailbox) memory_.reset();  // where L and U are solved in one launch it is not used again
     return error_ <= most_error<real_t<V>>;
   }
@@ -459,6 +471,7 @@ private:
   ValueLaunches<T> columns_;
   DeviceArray<T> work_;
   TicketCounterMemory counter_;
+  Mapped<unsigned long long> told_growth_;
   DeviceArray<unsigned long long> reports_;  ///< reports: growth and backward error, as bits of doubles
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
@@ -466,6 +479,7 @@ private:
   CapturedSolves* captures_;   ///< or nullptr
   std::uint64_t planned_in_ = captures_ ? captures_->generation() : 0;  ///< the generation of the plan
   std::optional<Failure> failure_;
+  std::uint64_t revision_ = 0;  ///< of the plan
   bool planned_ = false, uncounted_ = true;  ///< uncounted: no launch yet
   double growth_ = 0, error_ = -1;  ///< error -1: not measured
 };
