@@ -11,10 +11,22 @@
 namespace syncfree::cuda {
 namespace {
 
-template <class T> __global__ void round_to_single(std::size_t count, DeviceScalar<T>* v)
+template <class T> struct NumbersToRound {
+  DeviceScalar<T>* v[3];
+  std::size_t size[3];
+};
+
+template <class T> __global__ void round_to_single(NumbersToRound<T> numbers)
 {
-  const std::size_t k = this_thread();
-  if (k < count) v[k] = DeviceScalar<T>(DeviceScalar<single_t<T>>(v[k]));
+  std::size_t k = this_thread();
+  for (int i = 0; i < 3; ++i) {
+    if (k < numbers.size[i]) {
+      DeviceScalar<T>& v = numbers.v[i][k];
+      v = DeviceScalar<T>(DeviceScalar<single_t<T>>(v));
+      return;
+    }
+    k -= numbers.size[i];
+  }
 }
 
 }  // namespace
@@ -27,10 +39,19 @@ DeviceFactor<T, I>::DeviceFactor(const DeviceFactorPattern<I>& pattern, std::siz
 {
 }
 
-template <class T, class I> void DeviceFactor<T, I>::round_values(cudaStream_t stream)
+template <class T, class I> void DeviceFactor<T, I>::round_values(bool only_pivots, cudaStream_t stream)
 {
-  for (const DeviceArray<T>* v : {&lower_, &upper_, &inverse_pivot_})
-    launch(round_to_single<T>, {blocks_for(v->size(), 256), 256, 0, stream}, v->size(), as_device(v->data()));
+  if (!single_) return;
+  NumbersToRound<T> numbers = {};
+  std::size_t count = 0;
+  int i = 0;
+  for (const DeviceArray<T>* v : {&inverse_pivot_, &lower_, &upper_}) {
+    if (i > 0 && only_pivots) break;
+    numbers.v[i] = as_device(v->data());
+    numbers.size[i++] = v->size();
+    count += v->size();
+  }
+  launch(round_to_single<T>, {blocks_for(count, 256), 256, 0, stream}, numbers);
 }
 
 #define INSTANTIATE(T, I) template class DeviceFactor<T, I>;

@@ -67,8 +67,8 @@ protected:
   ///   single   values are rounded to single precision; values out of its range are failures
   DeviceFactor(const DeviceFactorPattern<I>& pattern, std::size_t values, bool single);
 
-  /// Rounds all values to single precision.
-  void round_values(cudaStream_t stream);
+  /// In single storage rounds all values to single precision, or the inverse pivots only.
+  void round_values(bool only_pivots, cudaStream_t stream);
 
   const DeviceFactorPattern<I>& pattern_;
   const bool single_;

@@ -252,6 +252,7 @@ Status DeviceFactorization<T, I>::status_of_rows(const Task& task, const Outcome
   const auto row = static_cast<I>(outcome.failure / 2);
   if (outcome.failure % 2) return failed(Code::not_finite, row);
   double described[2];
+  if (single_) queue_rows(task);  // values as they were before they were rounded
   launch(describe_row<T, I>, {1, 32, 0, task.stream}, factor_view(), row, described_.data());
   described_.read(described, 0, 2, task.stream);
   Status status = failed(Code::zero_pivot, row);
@@ -359,14 +360,15 @@ template <class T, class I> void DeviceFactorization<T, I>::queue_attempt(Task* 
 {
   if (task->method <= Method::pivots) {
     task->method = Method::pivots;
-    if (queue_pivots(*task)) return;
+    if (queue_pivots(*task)) return this->round_values(true, task->stream);
   }
   if (task->method <= Method::entries) {
     task->method = Method::entries;
-    if (queue_entries(*task)) return;
+    if (queue_entries(*task)) return this->round_values(false, task->stream);
   }
   task->method = Method::rows;
   queue_rows(*task);
+  this->round_values(false, task->stream);
 }
 
 template <class T, class I>
@@ -379,7 +381,7 @@ bool DeviceFactorization<T, I>::begin_factorization(const CsrView<T, I>& A, cons
   if (by_loop) return true;
   task_->method = Method::pivots;
   queue_attempt(&*task_);
-  return !single_;
+  return true;
 }
 
 template <class T, class I>
@@ -399,7 +401,7 @@ template <class T, class I> void DeviceFactorization<T, I>::repeat(const CsrView
 template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* report, bool* made_again)
 {
   Task& task = *task_;
-  *made_again = single_;
+  *made_again = false;
   int repaired = 0;
   while (task.method != Method::loop) {
     const Outcome outcome = read_outcome(task.stream);
@@ -419,7 +421,6 @@ template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* r
     *made_again = true;
     queue_attempt(&task);
   }
-  if (single_) this->round_values(task.stream);
   /* the flags of rows without slots hold the number of the attempt */
   repeats_ = !*made_again && task.method != Method::loop && (task.method != Method::rows || slots_.made());
   *report = task.shifts.report(repaired);

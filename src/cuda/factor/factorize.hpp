@@ -46,7 +46,7 @@ public:
   /// must be given new values after each begin_factorization().
   void use(DeviceSolver<T, I>* solver_of_L) override
   {
-    if (slots_.only_pivots() && !single_ && solver_of_L && solver_of_L->traits().inverse) solver_of_L_ = solver_of_L;
+    if (slots_.only_pivots() && solver_of_L && solver_of_L->traits().inverse) solver_of_L_ = solver_of_L;
   }
 
   /// Uses `loop` for factors that need no remedy of the pivot rule; may be nullptr.

@@ -104,12 +104,13 @@ bool DeviceBlockFactorization<T, I>::begin_factorization(const CsrView<T, I>& A,
   launch(choose_kernel<T, I>(size_, shared), {blocks, 32 * warps, warps * warp_bytes, stream}, dense_view(),
          as_device(A.value), static_cast<unsigned>(warp_bytes), ready_.data(), ++attempts_, counter_.data(),
          outcome_.data());
-  return !single_;
+  this->round_values(false, stream);
+  return true;
 }
 
 template <class T, class I> Status DeviceBlockFactorization<T, I>::end(PivotReport* report, bool* made_again)
 {
-  *made_again = single_;
+  *made_again = false;
   BlockOutcome outcome;
   outcome_.read(&outcome, 0, 1, stream_);
   if (watch_->has_failed()) throw Failure{watch_->take_failure(stream_)};
@@ -121,7 +122,6 @@ template <class T, class I> Status DeviceBlockFactorization<T, I>::end(PivotRepo
     status.block_row = true;
     return status;
   }
-  if (single_) this->round_values(stream_);
   *report = {};
   report->shifts = outcome.repaired;
   if (outcome.repaired > 0) report->shift_amount = rule_.shift_amount;

@@ -40,8 +40,8 @@ __global__ void prepare_pivots(FactorView<T, I> F, const I* partner, std::size_t
   F.lower[k] = c;
 }
 
-/// Finishes rows, each by `lanes` lanes of a warp: L and U from A and the inverse pivots. *outcome reports whether a
-/// value is not finite or a pivot too small.
+/// Finishes rows, each by `lanes` lanes of a warp: L and U, as they are stored, from A and the inverse pivots. *outcome
+/// reports whether a value does not fit or a pivot is too small.
 template <class T, class I, int lanes>
 __global__ void finish_rows(FactorView<T, I> F, const I* partner, const DeviceScalar<T>* A, DevicePivotRule rule,
                             Outcome* outcome)
@@ -58,15 +58,15 @@ __global__ void finish_rows(FactorView<T, I> F, const I* partner, const DeviceSc
     const N y = F.inverse_pivot[F.lower_column[k]];
     lost += product(F.lower[k], y);
     const N l = product(lower_entry(F, A, k, partner[k]), y);
-    good = good && finite(l);
+    good = good && fits(F, l);
     if (F.lu) sum += abs_value(l);
-    F.lower[k] = l;
+    F.lower[k] = stored(F, l);
   }
   for (I k = F.upper_begin[i] + lane; live && k < F.upper_begin[i + 1]; k += lanes) {
     const N u = entry(A, F.upper_source[k]);
-    good = good && finite(u);
+    good = good && fits(F, u);
     sum += abs_value(u);
-    F.upper[k] = u;
+    F.upper[k] = stored(F, u);
   }
   for (int offset = lanes / 2; offset; offset /= 2) {
     lost += shfl_xor(lost, offset);
@@ -74,7 +74,8 @@ __global__ void finish_rows(FactorView<T, I> F, const I* partner, const DeviceSc
   }
   const N pivot = entry(A, F.diagonal_source[i]) - lost;
   const bool is_large = pivot_size(pivot, rule) > pivot_tolerance(rule, sum);
-  if (live && !(good && is_large && finite(pivot) && finite(F.inverse_pivot[i]))) red_min_relaxed(&outcome->failure, 0);
+  const bool fit = finite(pivot) && inverse_fits(F, F.inverse_pivot[i]);
+  if (live && !(good && is_large && fit)) red_min_relaxed(&outcome->failure, 0);
 }
 
 }  // namespace syncfree::cuda

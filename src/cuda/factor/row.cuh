@@ -50,7 +50,14 @@ template <class T, class I> __device__ bool fits(const FactorView<T, I>& F, cons
   return F.single ? finite(DeviceScalar<single_t<T>>(v)) : finite(v);
 }
 
-/// The same for an inverse, which must not become zero either.
+/// Returns v in the precision in which it will be stored.
+template <class T, class I>
+__device__ DeviceScalar<T> stored(const FactorView<T, I>& F, const DeviceScalar<T>& v)
+{
+  return F.single ? DeviceScalar<T>(DeviceScalar<single_t<T>>(v)) : v;
+}
+
+/// True if an inverse fits, too: it must not become zero either.
 template <class T, class I> __device__ bool inverse_fits(const FactorView<T, I>& F, const DeviceScalar<T>& inverse)
 {
   using Single = DeviceScalar<single_t<T>>;

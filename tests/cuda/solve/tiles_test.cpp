@@ -155,6 +155,45 @@ TEST(Device, wavefront_solves_grids)
   }
 }
 
+/// In single storage a solve differs from one in full precision by the rounding of the factor only, after each refresh,
+/// and the plan is smaller.
+TEST(Device, wavefront_rounds_to_single_storage)
+{
+  const std::vector<std::array<I, 3>> cross = {{1, 0, 0}, {0, 1, 0}}, space = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  const std::vector<std::array<I, 3>> box = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {-1, 1, 0}};
+  for (const Stencil& s : {Stencil{70, 61, 1, cross, ""}, Stencil{61, 50, 1, box, ""}, Stencil{33, 32, 31, space, ""}})
+    for (const Kind kind : {Kind::ilu, Kind::icc}) {
+      SCOPED_TRACE(testing::Message() << s.x << " x " << s.y << " x " << s.z << (kind == Kind::icc ? ", IC" : ", ILU"));
+      auto A = grid_of(s);
+      SymbolicOptions<I> symbolic;
+      symbolic.kind = kind;
+      const auto full = make_cuda_preconditioner<double, I>(), single = make_cuda_preconditioner<double, I>();
+      ASSERT_EQ(full->analyse(A.pattern(), symbolic, {"wavefront", 2}).message(), "success");
+      ASSERT_EQ(single->analyse(A.pattern(), symbolic, {"wavefront", 2, true}).message(), "success");
+      for (int round = 0; round < 3; ++round) {
+        for (double& v : A.value) v *= 1.25;
+        const auto b = random_vector<double>(static_cast<std::size_t>(A.n), 3 + round);
+        const auto solved = [&](Cuda* p) {
+          p->use(Memory::host, nullptr);
+          EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+          const DeviceVector from(b), to(b.size());
+          solve(*p, from, to, A.n);
+          return to.get();
+        };
+        const auto x = solved(full.get()), y = solved(single.get());
+        double difference = 0, largest = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          difference = std::max(difference, std::abs(x[i] - y[i]));
+          largest = std::max(largest, std::abs(x[i]));
+        }
+        EXPECT_LE(difference, 3e-6 * largest);
+        EXPECT_GE(difference, 1e-10 * largest) << "is not stored in single precision";
+      }
+      EXPECT_LT(static_cast<double>(single->summarize().plan_bytes),
+                0.8 * static_cast<double>(full->summarize().plan_bytes));
+    }
+}
+
 /// A grid with one entry less, or one more, has no wavefront.
 TEST(Device, wavefront_takes_no_grid_with_a_hole)
 {

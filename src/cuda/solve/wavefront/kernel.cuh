@@ -340,7 +340,7 @@ template <class N, class Memory, Stencil reads, bool inverts> class PencilComput
   using Form = PencilForm<reads>;
   using Panel = typename Memory::Panel;
   using Slot = typename Memory::Slot;
-  using M = std::remove_extent_t<decltype(Panel::number)>;
+  using Entry = typename EntryOf<N>::type;
   static constexpr int ahead = 2, group = !Form::in_space || PencilWarps<reads, N>::several ? 4 : 1;
   static constexpr int looks = (group + 1) / 2;  ///< steps of a group in which the next group's ghosts are loaded
   static constexpr int buffers = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
@@ -448,11 +448,11 @@ private:
   /// Computes a step's sum except for what comes from the last step of other pencils.
   __device__ void prepare_step(int e)
   {
-    const M(&entry)[Panel::numbers] = number_[e % ahead];
-    sum_ = scaled ? product(start_[e % ahead], entry[Panel::numbers - 1]) : start_[e % ahead];
-    if constexpr (!Form::in_space && Form::entries > 2) sum_ -= product(entry[2], before_[0]);
-    if constexpr (!Form::in_space && Form::entries > 3) sum_ -= product(entry[3], before_[1]);
-    sum_ -= product(entry[0], last_);
+    for (int j = 0; j < Panel::numbers; ++j) entry_[j] = Entry(number_[e % ahead][j]);
+    sum_ = scaled ? product(start_[e % ahead], entry_[Panel::numbers - 1]) : start_[e % ahead];
+    if constexpr (!Form::in_space && Form::entries > 2) sum_ -= product(entry_[2], before_[0]);
+    if constexpr (!Form::in_space && Form::entries > 3) sum_ -= product(entry_[3], before_[1]);
+    sum_ -= product(entry_[0], last_);
   }
 
   /// Returns the last step's value of the pencil before in that direction, from its lane or a ghost buffer.
@@ -463,13 +463,12 @@ private:
 
   __device__ void solve_step(int e)
   {
-    const M(&entry)[Panel::numbers] = number_[e % ahead];
     const N of_stack = received(0, e);
     if constexpr (Form::in_space) {
-      sum_ -= product(entry[1], received(1, e));
-      sum_ -= product(entry[2], of_stack);
+      sum_ -= product(entry_[1], received(1, e));
+      sum_ -= product(entry_[2], of_stack);
     } else {
-      sum_ -= product(entry[1], of_stack);
+      sum_ -= product(entry_[1], of_stack);
       before_[1] = before_[0], before_[0] = of_stack;
     }
     if constexpr (inverts) sum_ = N(1) / sum_;
@@ -486,7 +485,8 @@ private:
   bool reads_lane_[2], gives_, gives_side_;  ///< in the stack's direction, and the side's
   unsigned stack_column_, side_column_;              ///< in a step's row of a ghost buffer
   const N* ghosts_[2];                           ///< this lane's ghosts, from the current chunk on
-  M number_[ahead][Panel::numbers];
+  std::remove_extent_t<decltype(Panel::number)> number_[ahead][Panel::numbers];  ///< perhaps in single precision
+  Entry entry_[Panel::numbers];                                                  ///< of the next step
   N start_[ahead], from_[buffers][2][group];
   N sum_, last_ = N(0), before_[2] = {N(0), N(0)};
   ShflUp<N> of_lane_[2] = {ShflUp<N>(N(0)), ShflUp<N>(N(0))};

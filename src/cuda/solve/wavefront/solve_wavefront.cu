@@ -155,9 +155,10 @@ constexpr bool can_invert_pencils(Stencil reads, bool scaled)
   return !scaled && (reads == Stencil::star5 || reads == Stencil::star7);
 }
 
-/// Solver with pencils that have the values of the factor.
-template <class T, class I> class PencilSolver : public DeviceSolver<T, I> {
+/// Solver with pencils that have the values of the factor, stored as V.
+template <class T, class V, class I> class PencilSolver : public DeviceSolver<T, I> {
   using N = DeviceScalar<T>;
+  using M = DeviceScalar<V>;  // of entries
 
 public:
   ///   begin  row offsets of the triangle, in device memory
@@ -167,13 +168,13 @@ public:
     SYNCFREE_CUDA(cudaMemcpyAsync(begin_.data(), begin, begin_.bytes(), cudaMemcpyDeviceToDevice, nullptr));
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
       counts_ = PencilGroupCounts::count_groups<form.value>(grid_);
-      panel_ = DeviceArray<unsigned char>(panels() * sizeof(PencilPanel<N, form.value, scaled.value>));
-      allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, false, false>, memory_of_block());
+      panel_ = DeviceArray<unsigned char>(panels() * sizeof(PencilPanel<M, form.value, scaled.value>));
+      allow_shared_memory(solve_pencils<N, V, form.value, scaled.value, false, false>, memory_of_block());
       if constexpr (can_invert_pencils(form.value, scaled.value))
         allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, true, false>, memory_of_block());
-      const PencilBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);
+      const PencilBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);  // room for both kernels
       const LaunchParameters parameters = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
-      const unsigned most = most_blocks_of_cluster(solve_pencils<N, T, form.value, scaled.value, false, false>,
+      const unsigned most = most_blocks_of_cluster(solve_pencils<N, V, form.value, scaled.value, false, false>,
                                                    parameters);
       one_ = arrange<form.value>(made, most);
     });
@@ -200,28 +201,33 @@ public:
   {
     if (chunks_ || wide_chunks_) return false;
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      const PencilBlocks<ColumnPackOf<T>, T, form.value, scaled.value> wide(counts_, slots_of_many);
-      const PencilBlocks<N, T, form.value, scaled.value> narrow(counts_, slots_of_many);
+      const PencilBlocks<ColumnPackOf<T>, V, form.value, scaled.value> wide(counts_, slots_of_many);
+      const PencilBlocks<N, V, form.value, scaled.value> narrow(counts_, slots_of_many);
       several_ = wide.pencil_groups > 0 ? arrange<form.value>(wide, 1) : arrange<form.value>(narrow, 1);
       if (wide.pencil_groups > 0) wide_chunks_ = std::make_unique<WideChunks>(several_.exports, "wavefront");
       else chunks_ = std::make_unique<Chunks>(several_.exports, "wavefront");
-      allow_shared_memory(solve_pencils<ColumnPackOf<T>, T, form.value, scaled.value, false, true>, memory_of_block());
-      allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, false, true>, memory_of_block());
+      allow_shared_memory(solve_pencils<ColumnPackOf<T>, V, form.value, scaled.value, false, true>, memory_of_block());
+      allow_shared_memory(solve_pencils<N, V, form.value, scaled.value, false, true>, memory_of_block());
     });
     return false;
   }
 
   void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
-    if (part != UpdatePart::rest) fill_panels(value, inverse_diagonal, stream);
+    if (part != UpdatePart::rest) fill_panels<V>(value, inverse_diagonal, panel_.data(), stream);
   }
 
   void solve_inverse(const T* c, const T* b, T* y, cudaStream_t stream) override
   {
-    fill_panels(c, nullptr, stream);
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      if constexpr (can_invert_pencils(form.value, scaled.value))
-        launch_kernel(solve_pencils<N, T, form.value, scaled.value, true, false>, b, y, {}, stream);
+      if constexpr (can_invert_pencils(form.value, scaled.value)) {
+        DeviceArray<unsigned char> full;  // for the factorization, also if the factor is stored as another type
+        if (!std::is_same_v<T, V>)
+          full = DeviceArray<unsigned char>(panels() * sizeof(PencilPanel<N, form.value, scaled.value>));
+        unsigned char* const panel = full.empty() ? panel_.data() : full.data();
+        fill_panels<T>(c, nullptr, panel, stream);
+        launch_kernel(solve_pencils<N, T, form.value, scaled.value, true, false>, panel, b, y, {}, stream);
+      }
     });
   }
 
@@ -242,14 +248,15 @@ private:
   using Chunks = ColumnLaunches<T, N, SingleReaderMailbox>;
   using WideChunks = ColumnLaunches<T, ColumnPackOf<T>, SingleReaderMailbox>;
 
-  void fill_panels(const T* value, const T* inverse_diagonal, cudaStream_t stream)
+  template <class Stored>
+  void fill_panels(const T* value, const T* inverse_diagonal, unsigned char* panel, cudaStream_t stream)
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      using Panel = PencilPanel<N, form.value, scaled.value>;
-      launch(fill_pencil_panels<T, T, I, form.value, scaled.value>,
+      using Panel = PencilPanel<DeviceScalar<Stored>, form.value, scaled.value>;
+      launch(fill_pencil_panels<T, Stored, I, form.value, scaled.value>,
              {static_cast<unsigned>(panels()), filling_threads, 0, stream}, grid_,
              static_cast<unsigned>(counts_.groups_x), static_cast<unsigned>(counts_.steps / chunk_steps), begin_.data(),
-             as_device(value), as_device(inverse_diagonal), reinterpret_cast<Panel*>(panel_.data()));
+             as_device(value), as_device(inverse_diagonal), reinterpret_cast<Panel*>(panel));
     });
   }
 
@@ -284,24 +291,25 @@ private:
   void launch_pencils(const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      launch_kernel(solve_pencils<N, T, form.value, scaled.value, false, false>, b, x, mode, stream);
+      launch_kernel(solve_pencils<N, V, form.value, scaled.value, false, false>, panel_.data(), b, x, mode, stream);
     });
   }
   void launch_pencil_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      const auto wide = solve_pencils<ColumnPackOf<T>, T, form.value, scaled.value, false, true>;
-      const auto narrow = solve_pencils<N, T, form.value, scaled.value, false, true>;
+      const auto wide = solve_pencils<ColumnPackOf<T>, V, form.value, scaled.value, false, true>;
+      const auto narrow = solve_pencils<N, V, form.value, scaled.value, false, true>;
       if (wide_chunks_) launch_chunks<ColumnPackOf<T>>(wide, *wide_chunks_, v, mode, stream);
       else launch_chunks<N>(narrow, *chunks_, v, mode, stream);
     });
   }
-  template <class Kernel> void launch_kernel(Kernel kernel, const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  template <class Kernel>
+  void launch_kernel(Kernel kernel, const unsigned char* panel, const T* b, T* x, SolveMode mode, cudaStream_t stream)
   {
     launches_->launch_cluster(one_.cluster, [&](unsigned cluster, auto mailbox, auto* counter) {
       if (cluster < one_.cluster && alone_.blocks == 0) arrange_alone();
-      return try_launch(kernel, cluster < one_.cluster ? alone_ : one_, 1, mailbox, counter, Input<N>{as_device(b)},
-                        Output<N>{as_device(x)}, stream, mode.overlaps);
+      return try_launch(kernel, cluster < one_.cluster ? alone_ : one_, 1, panel, mailbox, counter,
+                        Input<N>{as_device(b)}, Output<N>{as_device(x)}, stream, mode.overlaps);
     });
   }
   void arrange_alone()
@@ -315,18 +323,19 @@ private:
   {
     launches.launch_chunks(v, mode.overlaps, [&](unsigned chunks, auto mailbox, auto* counter, const Input<K>& b,
                                                  const Output<K>& x, bool overlap) {
-      check(try_launch(kernel, several_, chunks, mailbox, counter, b, x, stream, overlap), "solve_pencils");
+      check(try_launch(kernel, several_, chunks, panel_.data(), mailbox, counter, b, x, stream, overlap),
+            "solve_pencils");
     });
   }
 
   template <class Kernel, class Mail, class In, class Out>
-  cudaError_t try_launch(Kernel kernel, const Arrangement& a, unsigned chunks, const Mail& mailbox,
-                         TicketCounter* counter, const In& b, const Out& x, cudaStream_t stream,
+  cudaError_t try_launch(Kernel kernel, const Arrangement& a, unsigned chunks, const unsigned char* panel,
+                         const Mail& mailbox, TicketCounter* counter, const In& b, const Out& x, cudaStream_t stream,
                          bool overlaps) const
   {
     const PencilView view = {grid_,
                              a.order.empty() ? nullptr : a.order.data(),
-                             panel_.data(),
+                             panel,
                              static_cast<unsigned>(counts_.groups_x),
                              static_cast<unsigned>(counts_.groups_z),
                              a.pencil_groups,
@@ -351,7 +360,7 @@ private:
   std::unique_ptr<WideChunks> wide_chunks_;
 };
 
-template <class T, class V> constexpr bool may_have_pencils = std::is_floating_point_v<T> && std::is_same_v<T, V>;
+template <class T> constexpr bool may_have_pencils = std::is_floating_point_v<T>;
 
 /// True if pencils fit and need not be padded too much. In space they gain less over tiles than in a plane.
 template <class T> bool have_room(const PencilGrid& grid, Stencil reads, bool scaled)
@@ -433,7 +442,7 @@ std::vector<std::pair<PencilGrid, Stencil>> grids_like(const Grid<I>& guess, I r
 template <class T, class V, class I>
 double time_of_pencils(const Grid<I>& grid, I rows, std::int64_t longest, std::int64_t levels)
 {
-  if constexpr (may_have_pencils<T, V>) {
+  if constexpr (may_have_pencils<T>) {
     if (grid.lines <= 1) return 0;
     for (const auto& [lines, reads] : grids_like<T>(grid, rows, longest, true, true))
       if (levels == 0 || levels == levels_of(lines, reads)) return time_of(lines, reads);
@@ -445,16 +454,16 @@ template <class T, class V, class I>
 std::unique_ptr<DeviceSolver<T, I>> make_wavefront(const DeviceTriangle<I>& triangle, const SolverOptions&)
 {
   const auto refuse = [](const char* why) { throw Failure{failed(Code::no_plan, why)}; };
-  if constexpr (may_have_pencils<T, V>) {
+  if constexpr (may_have_pencils<T>) {
     if (!triangle.on_device.row_begin || triangle.source) refuse("the pattern of the factor is not on the device");
     for (const auto& [grid, reads] :
          grids_like<T>(triangle.grid, triangle.n(), triangle.longest(), triangle.lower, !triangle.unit)) {
       if (triangle.grid.lines <= 1 || !has_pencils(triangle, grid, reads)) continue;
-      return std::make_unique<PencilSolver<T, I>>(grid, reads, triangle.unit, triangle.on_device.row_begin);
+      return std::make_unique<PencilSolver<T, V, I>>(grid, reads, triangle.unit, triangle.on_device.row_begin);
     }
     refuse("the rows are not the points of a grid of 5, 7 or 9 points in its natural order, or pencils have no room");
   }
-  refuse("wavefront requires real scalars, stored in full precision");
+  refuse("wavefront requires real scalars");
   return nullptr;
 }
 
