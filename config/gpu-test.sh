@@ -6,11 +6,11 @@
 #                                         orders; --no-install stops where PETSc is still to be unpacked, and says so;
 #                                         --help prints this
 #
-# Each part takes less than nine minutes, of the sanitizers each tool, which can be named, too
-# (racecheck-block-pairs-0 and -1 and racecheck-dense-* were not yet seen to end; all racecheck groups together take
-# hours): memcheck, initcheck, memcheck-dense, initcheck-dense, and synccheck-GROUP and racecheck-GROUP with a group
-# of tests: analyses, rows, solves, boxes, pipelines, planes, pairs, block-pairs-0, -1, factors, shifts-ilu,
-# shifts-icc, loops, columns, grids, scalars-0 to -3, dense-solves, dense-points, dense-blocks. schedules: threads
+# Each part takes less than nine minutes, of the sanitizers each TOOL-GROUP, which can be named, too (tests/README.md
+# names those that do not end; all racecheck groups together take hours): memcheck, initcheck, synccheck or racecheck
+# with a group of tests: analyses, rows, solves, boxes, pipelines, planes, pairs, block-pairs-0, -1, factors,
+# shifts-ilu, shifts-icc, loops, columns, grids, scalars-0 to -3 (of all types), dense-solves, dense-points,
+# dense-blocks; memcheck and initcheck also with contract-0, -1, patterns, plans, captures, or all. schedules: threads
 # sleep at random before they wait or publish; it needs schedules-build. soak: three programs at once, each with other
 # random matrices; soak-1 to -3: each alone, which tells whose memory it is. orders: each memory order of the device
 # is weakened in turn (tests/cuda/orders/weaken.py), which needs no other part. All others but build need that one.
@@ -60,19 +60,10 @@ make_all() {
 
 # Battery of small matrices: each tool costs ten to a hundred times as much, synccheck and racecheck most, so their
 # tests come in groups. Pending leaks are CUDA's own. What racecheck reports is compared with a list of accesses that
-# are meant to meet.
-solved='Device.solves_*:Device.a_clean*'
-boxes='Device.tiled_solves_boxes*:Device.tiled_solves_grids*:Device.wavefront_solves_grids*'
-pipelines='Device.tiled_solves_chains*'
-laid='Device.tiled_lays*'
-pairs='DevicePair.is_its*:DevicePair.passes*:DevicePair.can_be*'
-factored='Device.factors_of_grids*:Device.factors_with*'
-shifted='Device.factors_and*'
-looped='Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*'
-# dense blocks; of the tests with all scalars those with double and, with long indices, complex
+# are meant to meet. Dense blocks: of the tests with all scalars those with double and, with long indices, complex.
 dense_blocks='DeviceBlockTest/1.*:DeviceBlockTest/7.*:DeviceBlockDouble*:DeviceBlocks*:DeviceBlockBattery*'
 dense_blocks="$dense_blocks:DeviceBlockOrders*:DeviceBlockFailures*"
-dense="Dense*:PointTiles*:$dense_blocks"
+groups_of_memory=(contract-0 contract-1 patterns plans captures)  # for memcheck and initcheck only
 groups=(analyses rows solves boxes pipelines planes pairs block-pairs-{0,1} factors shifts-{ilu,icc} loops columns grids
   scalars-{0,1,2,3} dense-{solves,points,blocks})
 tests_of() {
@@ -80,19 +71,23 @@ tests_of() {
     analyses) echo 'Plans/0.merge*:Plans/0.plan*' ;;
     rows) echo 'Device.solves_rows*' ;;
     solves) echo 'Device.solves_nodes*:Device.solves_with*:Device.a_clean*' ;;
-    boxes) echo "$boxes" ;;
-    pipelines) echo "$pipelines" ;;
-    planes) echo "$laid" ;;
-    pairs) echo "$pairs" ;;
+    boxes) echo 'Device.tiled_solves_boxes*:Device.tiled_solves_grids*:Device.wavefront_solves_grids*' ;;
+    pipelines) echo 'Device.tiled_solves_chains*' ;;
+    planes) echo 'Device.tiled_lays*' ;;
+    pairs) echo 'DevicePair.is_its*:DevicePair.passes*:DevicePair.can_be*' ;;
     block-pairs-0) echo 'DeviceBlockPairOf/0.*' ;;
     block-pairs-1) echo 'DeviceBlockPairOf/1.*:DeviceBlockPair.*' ;;
-    factors) echo "$factored" ;;
+    factors) echo 'Device.factors_of_grids*:Device.factors_with*' ;;
     shifts-ilu | shifts-icc) echo "Device.factors_and_shifts_of_${1#shifts-}*" ;;
-    loops) echo "$looped" ;;
+    loops) echo 'Device.factors_of_loops*:DeviceLoop.takes_another*:DeviceLoop.waits_in*' ;;
     columns) echo 'DeviceColumns.are*:DeviceColumns.of_nodes*:DeviceColumns.do*' ;;
     grids) echo 'DeviceColumns.of_grids*' ;;
     scalars-[0-3]) echo "DeviceColumnsOf/${1#scalars-}.*" ;;
-    dense) echo "$dense" ;;  # for memcheck and initcheck
+    contract-0) echo 'PreconditionerTest/1.solves_with_every_strategy*' ;;
+    contract-1) echo 'PreconditionerTest/1.*-*solves_with_every_strategy*' ;;
+    patterns) echo 'Analyses/0.*' ;;
+    plans) echo 'Plans/0.*' ;;
+    captures) echo 'CapturedSolves.*' ;;
     dense-solves) echo 'Dense*' ;;
     dense-points) echo 'PointTiles*' ;;
     dense-blocks) echo "$dense_blocks" ;;
@@ -120,20 +115,17 @@ check_races() {
 }
 
 sanitize() {
-  local tests="$solved:$boxes:$pipelines:$laid:Device*Pair*:CapturedSolves.*"
-  tests="$tests:$factored:$shifted:$looped:DeviceColumns*:Analyses/0.*:Plans/0.*:PreconditionerTest/1.*"
   local group=${1#*-} barriers=256
   case $group in dense*) barriers=4096 ;; esac
   # a wait may last hundreds of times as long, a test longer than its watchdog's time
   export SYNCFREE_SHORT=1 SYNCFREE_WAIT_LIMIT=0 SYNCFREE_PATIENCE=10
-  case $1 in *-*) [ -n "$(tests_of "$group")" ] || die "no group $group; there are ${groups[*]}" ;; esac
+  [ -n "$(tests_of "$group")" ] || die "no group $group; there are ${groups[*]} ${groups_of_memory[*]}"
   case $1 in
     racecheck-*) check_races "$group" || return 1 ;;
     # mbarriers of a block, of which tiled has up to 128, and with dense blocks one a step, too; by itself the tool
     # finds too few, and launches fail then
     synccheck-*) with_tool "$(tests_of "$group")" synccheck --num-cuda-barriers $barriers || return 1 ;;
-    memcheck-* | initcheck-*) with_tool "$(tests_of "$group")" "${1%%-*}" || return 1 ;;
-    *) with_tool "$tests" "$1" || return 1 ;;
+    *) with_tool "$(tests_of "$group")" "${1%%-*}" || return 1 ;;
   esac
   echo "RESULT 1 0 0"
 }
@@ -149,8 +141,9 @@ solve_under_mps() {
   CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d) CUDA_MPS_LOG_DIRECTORY=$(mktemp -d)
   export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
   nvidia-cuda-mps-control -d || return 1
+  local tests="Device.solves_*:Device.a_clean*:Device*Pair*:Device.merged*:DeviceColumns.are*"
   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 "$folder/cuda_tests" \
-    --gtest_filter="$solved:$boxes:$pipelines:Device*Pair*:Device.merged*:DeviceColumns.are*" && status=0
+    --gtest_filter="$tests:$(tests_of boxes):$(tests_of pipelines)" && status=0
   echo quit | nvidia-cuda-mps-control
   [ $status = 0 ] && echo "RESULT 1 0 0"
 }
@@ -163,7 +156,8 @@ build_schedules() {
 
 # Endurance: the same bits in each solve by strategies that are reproducible. Others are compared with the oracle.
 sleep_at_random() {
-  local tests="Endurance.many*:RandomMatrices.*:$solved:$boxes:$pipelines:$laid:Device*Pair*:DeviceColumns*:$factored"
+  local tests="Endurance.many*:RandomMatrices.*:Device.solves_*:Device.a_clean*:Device*Pair*:DeviceColumns*" group
+  for group in boxes pipelines planes factors; do tests="$tests:$(tests_of $group)"; done
   SYNCFREE_ROUNDS=${SYNCFREE_ROUNDS:-5000} SYNCFREE_SECONDS=${SYNCFREE_SECONDS:-120} python3 config/gtest.py \
     build/gpu-schedules/cuda_tests --gtest_filter="$tests"
 }
@@ -230,11 +224,14 @@ run_part() {
     orders) part orders python3 tests/cuda/orders/weaken.py --work build/gpu-orders ;;
     soak-[1-3]) part "$1" bash "$0" --soak "${1#soak-}" ;;
     sanitizers)
-      for tool in {memcheck,initcheck}{,-dense} "${groups[@]/#/synccheck-}" "${groups[@]/#/racecheck-}"; do
+      for tool in memcheck initcheck "${groups[@]/#/synccheck-}" "${groups[@]/#/racecheck-}"; do
         run_part "$tool"
       done
       ;;
-    memcheck | initcheck | memcheck-* | initcheck-* | synccheck-* | racecheck-*) part "$1" bash "$0" --sanitize "$1" ;;
+    memcheck | initcheck)
+      for tool in "${groups_of_memory[@]/#/$1-}" "${groups[@]/#/$1-}"; do run_part "$tool"; done
+      ;;
+    memcheck-* | initcheck-* | synccheck-* | racecheck-*) part "$1" bash "$0" --sanitize "$1" ;;
     petsc)
       PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc python3 config/gtest.py --jobs 8 "$folder/petsc_tests"
       PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc-failing-calls python3 config/gtest.py --jobs 8 \
@@ -249,10 +246,11 @@ run_part() {
 
 # check_names PART...
 check_names() {
-  local on_request="schedules-build schedules soak soak-1 soak-2 soak-3 orders memcheck initcheck memcheck-dense"
-  local defaults="build battery mps random sanitizers petsc harness conformance" name all
-  on_request="$on_request initcheck-dense ${groups[*]/#/synccheck-} ${groups[*]/#/racecheck-}"
-  all=" $defaults $on_request ${groups[*]/#/memcheck-} ${groups[*]/#/initcheck-} "
+  local on_request="schedules-build schedules soak soak-1 soak-2 soak-3 orders memcheck initcheck" tool name all
+  local defaults="build battery mps random sanitizers petsc harness conformance"
+  for tool in memcheck initcheck; do on_request="$on_request ${groups_of_memory[*]/#/$tool-}"; done
+  for tool in memcheck initcheck synccheck racecheck; do on_request="$on_request ${groups[*]/#/$tool-}"; done
+  all=" $defaults $on_request "
   for name in "$@"; do
     case $all in *" $name "*) ;; *) die "no part $name; there are $defaults, on request $on_request" ;; esac
   done
