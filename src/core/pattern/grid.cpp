@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,17 +24,6 @@ template <class I, class Rows> std::vector<I> distances_of(const Rows& A, bool l
   return distance;
 }
 
-/// A row and a hash of the distances of its entries.
-template <class I> struct Look {
-  std::uint64_t distances;
-  I row;
-
-  bool operator<(const Look& other) const
-  {
-    return std::tie(distances, row) < std::tie(other.distances, other.row);
-  }
-};
-
 /// Order-dependent hash of a sequence of words. Collisions are possible: what is concluded from it is a guess.
 class Mixer {
 public:
@@ -50,39 +38,69 @@ private:
   std::uint64_t mixed_ = 0x243f6a8885a308d3u;
 };
 
-/// Examines about `count` rows, each the first of its inode.
+/// Rows counted by a hash of the distances of their entries, in a hash table: sorting them takes several times as long,
+/// which is much of the set-up of a small system.
+template <class I> class RowKinds {
+public:
+  ///   most  rows
+  explicit RowKinds(std::size_t most)
+  {
+    std::size_t size = 2;
+    while (2 * size < 3 * most) size *= 2;
+    kind_.resize(size);
+  }
+
+  void count_row(std::uint64_t distances, I row)
+  {
+    std::size_t at = distances & (kind_.size() - 1);
+    while (kind_[at].rows > 0 && kind_[at].distances != distances) at = (at + 1) & (kind_.size() - 1);
+    Kind& kind = kind_[at];
+    kind.distances = distances;
+    kind.first = kind.rows == 0 ? row : std::min(kind.first, row);
+    ++kind.rows, ++all_;
+  }
+
+  /// Returns the first row of the largest kind, of several the one with the least hash, and its fraction of the rows.
+  std::pair<I, double> most_frequent() const
+  {
+    Kind most;
+    for (const Kind& kind : kind_)
+      if (kind.rows > most.rows || (kind.rows == most.rows && kind.distances < most.distances)) most = kind;
+    if (all_ == 0) return {0, 0.0};
+    return {most.first, static_cast<double>(most.rows) / static_cast<double>(all_)};
+  }
+
+private:
+  struct Kind {
+    std::uint64_t distances = 0;
+    I first = 0;
+    unsigned rows = 0;
+  };
+  std::vector<Kind> kind_;
+  std::size_t all_ = 0;
+};
+
+/// Examines about `count` rows, each the first of its inode. Returns the first row of the largest set of rows with
+/// equal distances, and the fraction of the examined rows in that set.
 template <class I, class Rows>
-std::vector<Look<I>> look_at_rows(const Rows& A, bool lower, I node, std::int64_t count)
+std::pair<I, double> find_most_alike(const Rows& A, bool lower, I node, std::int64_t count)
 {
-  std::vector<Look<I>> looks;
+  RowKinds<I> kinds(2 * static_cast<std::size_t>(count));  // for_sample() looks at less than that
   const auto look = [&](I looked_at) {
     const I row = first_of_node(looked_at, A.n, lower, node);
     Mixer distances;
     for_side(A, lower, row, [&](I k) { distances.mix_in(static_cast<std::uint64_t>(std::abs(row - A.column[k]))); });
-    looks.push_back({distances.result(), row});
+    kinds.count_row(distances.result(), row);
   };
   for_sample(A.n, look, count);
-  return looks;
-}
-
-/// First row of the largest set of rows with equal distances, and the fraction of the examined rows in that set.
-template <class I> std::pair<I, double> most_alike(std::vector<Look<I>> looks)
-{
-  std::sort(looks.begin(), looks.end());
-  std::size_t most = 0, times = 0;
-  for (std::size_t first = 0, k = 0; k < looks.size(); ++k) {
-    if (looks[k].distances != looks[first].distances) first = k;
-    if (k + 1 - first > times) most = first, times = k + 1 - first;
-  }
-  if (times == 0) return {0, 0.0};
-  return {looks[most].row, static_cast<double>(times) / static_cast<double>(looks.size())};
+  return kinds.most_frequent();
 }
 
 /// Distances of the most frequent kind of row; empty if the rows differ too much, which a few rows mostly show.
 template <class I, class Rows> std::vector<I> typical_distances(const Rows& A, bool lower, I node)
 {
-  if (most_alike(look_at_rows<I>(A, lower, node, few_rows_for_grid)).second < least_part / 2) return {};
-  const auto [row, part] = most_alike(look_at_rows<I>(A, lower, node, rows_for_grid));
+  if (find_most_alike(A, lower, node, few_rows_for_grid).second < least_part / 2) return {};
+  const auto [row, part] = find_most_alike(A, lower, node, rows_for_grid);
   if (part < least_part) return {};
   return distances_of(A, lower, row, node);
 }
