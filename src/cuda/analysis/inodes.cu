@@ -4,7 +4,6 @@
 #include "cuda/analysis/inodes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "core/support/instantiate.hpp"
@@ -17,7 +16,6 @@ namespace syncfree::cuda {
 namespace {
 
 constexpr int threads_a_block = 256;
-constexpr double most_padding = 1.25;  ///< rows of padded inodes over rows
 
 template <class I> __device__ std::size_t this_step()
 {
@@ -168,18 +166,16 @@ __global__ void fill_nodes(Steps<I> steps, NodesOf<I> nodes, const I* order, con
 
 unsigned blocks_of(std::size_t threads) { return blocks_for(threads, threads_a_block); }
 
-/// Returns the largest size with few enough padded rows, or 0.
+/// choose_node_size() of the runs.
 template <class I>
 int choose_size(std::size_t n, const DeviceArray<I>& runs_before, const DeviceArray<I>& run, cudaStream_t stream)
 {
   DeviceArray<unsigned> counts(largest_node - 1);
   counts.fill(0, stream);
   launch(count_nodes<I>, {blocks_of(n), threads_a_block, 0, stream}, n, runs_before.data(), run.data(), counts.data());
-  std::array<unsigned, largest_node - 1> nodes;
+  NodeCounts nodes;
   counts.read(nodes.data(), 0, nodes.size(), stream);
-  for (int size = largest_node; size > 1; --size)
-    if (static_cast<double>(nodes[size - 2]) * size <= most_padding * static_cast<double>(n)) return size;
-  return 0;
+  return choose_node_size(nodes, static_cast<double>(n));
 }
 
 template <class I> NodesOf<I> nodes_view(const DeviceInodes<I>& nodes)
@@ -224,7 +220,7 @@ template <class I> bool InodeSearch<I>::find(DeviceInodes<I>* out, std::uint64_t
   const Steps<I> steps = {T_, lower_};
   const std::size_t n = T_.n;
   const I runs = read_total(runs_before_, stream_);
-  if (2 * static_cast<double>(runs) > most_padding * static_cast<double>(n)) return false;
+  if (!are_few_nodes(static_cast<double>(runs), 2, static_cast<double>(n))) return false;
   const DeviceArray<I> run(static_cast<std::size_t>(runs) + 1);
   launch(list_begins<I>, {blocks_of(n + 1), threads_a_block, 0, stream_}, n, runs_before_.data(), run.data());
   DeviceInodes<I> nodes;

@@ -1,20 +1,14 @@
 #pragma once
 
-/// Inodes of a triangle: consecutive rows in the order of a serial solve, each of which (after the first) reads
-/// exactly the previous row and what that row reads. They come from mesh points with several unknowns. All calls are
-/// complete on return. Throws Failure and std::bad_alloc.
+/// Inodes of a triangle (core/schedule/inodes.hpp) on the device. All calls are complete on return. Throws Failure and
+/// std::bad_alloc.
 
+#include "core/schedule/inodes.hpp"
 #include "cuda/analysis/levels.hpp"
 
 namespace syncfree::cuda {
 
-/// Inodes of a triangle. A step is a row's position in that order.
-///   size    most rows of an inode; 0: inodes do not pay off
-///   first   by inode: its first step; then n
-///   before  by step: number of inodes that begin before it; then count
-///   begin, column  the inodes that inode v reads, the nearest last, from column[begin[v]] on; begin has count + 1
-///                  entries
-///   levels  of the inodes
+/// Inodes in device memory.
 template <class I> struct DeviceInodes {
   int size = 0;
   I count = 0, entries = 0;
@@ -23,11 +17,6 @@ template <class I> struct DeviceInodes {
 
   DevicePattern<I> pattern() const { return {count, entries, begin.data(), column.data()}; }
 };
-
-/// Most rows of an inode.
-constexpr int largest_node = 3;
-/// Triangles with longer rows are not searched for inodes.
-constexpr std::int64_t longest_with_inodes = 256;
 
 /// A search for the largest inode size for which the inodes, padded to that size, do not have many more rows than the
 /// triangle. The constructor queues its first part.

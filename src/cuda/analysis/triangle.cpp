@@ -3,6 +3,7 @@
 #include "cuda/analysis/triangle.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/support/instantiate.hpp"
 #include "cuda/analysis/levels.hpp"
@@ -38,6 +39,8 @@ template <class I> void DeviceTriangle<I>::show(const PatternView<I>& pattern)
   host_->has_pattern = true;
 }
 
+template <class I> void DeviceTriangle<I>::show_levels(LevelSets<I> levels) { host_->levels = std::move(levels); }
+
 template <class I> const PatternView<I>& DeviceTriangle<I>::pattern() const
 {
   OnHost& host = *host_;
@@ -71,7 +74,7 @@ template <class I> I DeviceTriangle<I>::level_count() const
 
 template <class I> std::vector<I> DeviceTriangle<I>::level_begins() const
 {
-  if (!device_levels) return {levels().level_begin.begin(), levels().level_begin.end()};
+  if (!device_levels || host_->levels.count > 0) return {levels().level_begin.begin(), levels().level_begin.end()};
   std::vector<I> begin(device_levels->begin.size());
   device_levels->begin.read(begin.data(), 0, begin.size(), nullptr);
   return begin;

@@ -57,6 +57,8 @@ public:
 
   /// Sets the pattern in host memory, if the caller has it.
   void show(const PatternView<I>& pattern);
+  /// Sets the levels in host memory, if the caller has them.
+  void show_levels(LevelSets<I> levels);
 
   I n() const { return n_; }
   I nnz() const { return nnz_; }

@@ -336,8 +336,8 @@ template <class T, class I> MergeForecast StrategyChooser<T, I>::foresee_merging
 {
   if (is_auto() && !limit_merging()) return {};
   a_.pending_merge = std::make_unique<PendingMergePlans<I>>();
-  begin_merging(&L(), &a_.pending_merge->lower_rows, &a_.pending_merge->lower);
-  begin_merging(&U(), &a_.pending_merge->upper_rows, &a_.pending_merge->upper);
+  begin_merging(&L(), &found_.lower_by_level, &a_.pending_merge->lower_rows, &a_.pending_merge->lower);
+  begin_merging(&U(), &found_.upper_by_level, &a_.pending_merge->upper_rows, &a_.pending_merge->upper);
   make_factorization();
   if (!limit_merging() && is_auto()) {
     drop_merging();
@@ -349,8 +349,9 @@ template <class T, class I> MergeForecast StrategyChooser<T, I>::foresee_merging
 }
 
 /// Starts the search on rows sorted by level, or on the rows as they are if sorting would cost more than it saves.
+///   made  the sorted rows, which are taken, or empty
 template <class T, class I>
-void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* rows,
+void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* made, PermutedRows<I>* rows,
                                           std::optional<MergePlanner<I>>* planner)
 {
   constexpr I many_rows = 1 << 19;
@@ -360,7 +361,7 @@ void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedR
   const I* row = triangle->device_levels->row.data();
   DevicePattern<I> pattern = triangle->on_device;
   if (triangle->n() < many_rows) {
-    *rows = permute_rows<I>(pattern, nullptr, row, true, !triangle->lower);
+    *rows = made->begin.empty() ? permute_rows<I>(pattern, nullptr, row, true, !triangle->lower) : std::move(*made);
     triangle->by_level = rows;
     pattern = {triangle->n(), triangle->nnz(), rows->begin.data(), rows->column.data()};
     row = nullptr;

@@ -23,6 +23,7 @@ template <class I> struct FactorTriangles {
   std::optional<DeviceTriangle<I>> L, U;
   DeviceLevels<I> upper_levels;  ///< those of L are in Analysis
   DeviceInodes<I> lower_nodes, upper_nodes;
+  PermutedRows<I> lower_by_level, upper_by_level;  ///< made on the host, until solvers or searches take them; or empty
   Grid<I> grid_of_L = {}, grid_of_U = {};  ///< guesses
   std::optional<bool> regular;             ///< whether rows have similar bandwidths, if that was tested
   PatternView<I> A;  ///< in host memory, if L and U were split from it in natural order on the device; otherwise empty
@@ -59,6 +60,12 @@ public:
   bool chooses() const { return is_auto() && !a_.by_blocks && a_.options.expected_applies > 0; }
   /// True if inodes are wanted: `level_order` or `tiled` may run, and rows are not so long that they are split.
   bool wants_inodes() const;
+  /// True if the rows by level probably are.
+  bool wants_rows_by_level() const
+  {
+    const bool by_tiles = chooses() && found_.L->grid.star;
+    return a_.by_blocks || asks_for("level_order") || asks_for("merged") || (is_auto() && !by_tiles);
+  }
   /// Threads for host work that runs concurrently with the device.
   int few_threads() const { return worthwhile_threads(a_.nnz / 10, a_.options.threads); }
   /// True if tiles of a star stencil's grid may be chosen.
@@ -100,7 +107,8 @@ private:
   bool inodes_fit_tiles();
   bool rows_fit_tiles() const;
   MergeForecast foresee_merging();
-  void begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* rows, std::optional<MergePlanner<I>>* planner);
+  void begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* made, PermutedRows<I>* rows,
+                     std::optional<MergePlanner<I>>* planner);
   void drop_merging();
 
   bool has_limit() const { return a_.memory_limit < std::numeric_limits<double>::infinity(); }

@@ -11,6 +11,7 @@
 #include "core/pattern/transpose.hpp"
 #include "core/schedule/bandwidth.hpp"
 #include "core/support/instantiate.hpp"
+#include "cuda/analysis/host_analysis.hpp"
 #include "cuda/backend/choose.hpp"
 #include "cuda/backend/prepared.hpp"
 #include "cuda/base/parallel_invoke.hpp"
@@ -56,7 +57,8 @@ public:
     Status status = task_.prepared ? Status() : check_row_offsets(task_.A, a_.options.threads);
     if (!status.ok()) return status;
     a_.nnz = task_.A.nnz();
-    if (!split_if_possible()) status = make_on_host();
+    if (is_for_host()) status = analyse_on_host();
+    else if (!split_if_possible()) status = make_on_host();
     if (!status.ok()) return status;
     if (!a_.row_order.empty()) a_.work = DeviceArray<T>(a_.vector_size());
     chooser_.choose_and_make();
@@ -69,6 +71,56 @@ public:
   }
 
 private:
+  /// True if the host makes L, U and all that analyse_on_host() makes of them in less time than the device.
+  bool is_for_host() const
+  {
+    const SymbolicOptions<I>& s = task_.symbolic;
+    const bool natural = !s.row_order && !s.column_order && !s.ordering;
+    return s.levels == 0 && natural && !task_.prepared && task_.A.n > 0 && host_analyses_faster(task_.A.n, a_.nnz);
+  }
+
+  /// Makes L, U, their levels and inodes on the host, and copies them to the device by one launch.
+  Status analyse_on_host()
+  {
+    Status status = check_pattern(task_.A);
+    if (status.ok()) status = make_factor_pattern(task_.A, task_.symbolic, &a_.made);
+    if (!status.ok()) return status;
+    a_.pattern = pack_pattern(a_.made, task_.A, &upload_);
+    if (a_.made.kind == Kind::icc) keep_rows(take_rows());
+    else found_.A = task_.A;
+    make_triangles();
+    found_.L->show(a_.made.lower());
+    found_.U->show(a_.made.upper());
+    look_at_rows(found_.L->pattern(), found_.U->pattern());
+    found_.L->grid = found_.grid_of_L, found_.U->grid = found_.grid_of_U;
+    a_.lower_levels = pack_triangle(&*found_.L, &found_.lower_by_level, &found_.lower_nodes);
+    found_.upper_levels = pack_triangle(&*found_.U, &found_.upper_by_level, &found_.upper_nodes);
+    upload_.send_all(nullptr);
+    show_levels();
+    if (found_.lower_nodes.size > 0) show_nodes(&*found_.L, &found_.lower_nodes);
+    if (found_.upper_nodes.size > 0) show_nodes(&*found_.U, &found_.upper_nodes);
+    chooser_.guess_tiles(found_.grid_of_L);
+    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // other streams use the arrays
+    return {};
+  }
+
+  /// Packs what the host finds out about a triangle, but for its pattern. Returns the levels.
+  DeviceLevels<I> pack_triangle(DeviceTriangle<I>* triangle, PermutedRows<I>* by_level, DeviceInodes<I>* nodes)
+  {
+    const PatternView<I>& pattern = triangle->pattern();
+    LevelSets<I> levels;
+    const Status status = make_level_sets(pattern, triangle->lower, &levels);
+    if (!status.ok()) throw Failure{status};
+    DeviceLevels<I> packed = pack_levels(levels, &upload_);
+    if (chooser_.wants_rows_by_level()) {
+      *by_level = pack_rows_by_level(pattern, triangle->lower, levels, &upload_);
+      triangle->by_level = by_level;
+    }
+    if (chooser_.wants_inodes()) *nodes = pack_inodes(find_inodes(pattern, triangle->lower), &upload_);
+    triangle->show_levels(std::move(levels));
+    return packed;
+  }
+
   /// Makes L and U on the device. False if that is impossible, or the pattern or an order is invalid.
   bool split_if_possible()
   {
@@ -271,13 +323,22 @@ private:
     parallel_invoke(has_L || has_U ? 1 : a_.options.threads,
                     {[&] { a_.lower_levels = take(has_L, of_L, *found_.L); },
                      [&] { found_.upper_levels = take(has_U, of_U, *found_.U); }});
+    show_levels();
+  }
+
+  void show_levels()
+  {
     found_.L->device_levels = &a_.lower_levels, found_.U->device_levels = &found_.upper_levels;
     a_.levels = {a_.lower_levels.count, found_.upper_levels.count};
   }
 
   void find_nodes(const InodeSearch<I>& search, DeviceTriangle<I>* triangle, DeviceInodes<I>* nodes)
   {
-    if (!search.find(nodes)) return;
+    if (search.find(nodes)) show_nodes(triangle, nodes);
+  }
+
+  void show_nodes(DeviceTriangle<I>* triangle, DeviceInodes<I>* nodes)
+  {
     triangle->nodes = nodes;
     if (has_no_grid()) return;
     const I size = static_cast<I>(nodes->size);
@@ -291,6 +352,7 @@ private:
   Analysis<T, I>& a_;
   FactorTriangles<I> found_;
   StrategyChooser<T, I> chooser_{task_, &a_, &found_};
+  PackedUpload upload_;  ///< of analyse_on_host()
 };
 
 }  // namespace

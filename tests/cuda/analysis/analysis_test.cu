@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <limits>
 #include <random>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "../../watchdog.hpp"
 #include "../device_patterns.hpp"
+#include "core/inode_patterns.hpp"
 #include "cuda/analysis/factor_pattern.hpp"
+#include "cuda/analysis/host_analysis.hpp"
 #include "cuda/analysis/inodes.hpp"
 #include "cuda/analysis/levels.hpp"
 #include "cuda/analysis/pattern_copy.hpp"
@@ -324,66 +325,6 @@ TYPED_TEST(Analyses, find_the_levels_of_the_host)
   }
 }
 
-/// Makes a line of points; point p has unknowns[p modulo their count] unknowns and is coupled with points up to `reach`
-/// away.
-template <class I> OwnedPattern<I> points(I count, const std::vector<I>& unknowns, I reach)
-{
-  std::vector<I> first{0};
-  for (I p = 0; p < count; ++p) first.push_back(first.back() + unknowns[p % unknowns.size()]);
-  std::vector<std::vector<I>> rows(first.back());
-  for (I p = 0; p < count; ++p)
-    for (I i = first[p]; i < first[p + 1]; ++i)
-      for (I j = first[std::max<I>(0, p - reach)]; j < first[std::min(count, p + reach + 1)]; ++j)
-        if (p % 5 || j < first[p + 1] || j >= first[std::min(count, p + 2)]) rows[i].push_back(j);
-  return pattern_of(rows);
-}
-
-/// Inodes as defined in cuda/analysis/inodes.hpp, by brute force.
-template <class I> struct NodesOfHost {
-  int size = 0;
-  std::vector<I> first, before, level_begin, row;
-
-  NodesOfHost(const PatternView<I>& T, bool lower)
-  {
-    const I n = T.n;
-    const auto row_of = [&](I s) { return lower ? s : n - 1 - s; };
-    const auto reads = [&](I s) {
-      return std::set<I>(T.column + T.row_begin[row_of(s)], T.column + T.row_begin[row_of(s) + 1]);
-    };
-    std::vector<I> place(n);  // position in its inode
-    std::set<I> last;
-    for (I s = 0; s < n; ++s) {
-      const std::set<I> own = reads(s);
-      if (s > 0) last.insert(row_of(s - 1));
-      place[s] = s > 0 && own == last ? place[s - 1] + 1 : 0;
-      last = own;
-    }
-    for (int try_size = largest_node; try_size > 1 && size == 0; --try_size)
-      if (try_size * std::count_if(place.begin(), place.end(), [=](I p) { return p % try_size == 0; }) <= 1.25 * n)
-        size = try_size;
-    if (size == 0) return;
-    for (I s = 0; s < n; ++s) {
-      before.push_back(static_cast<I>(first.size()));
-      if (place[s] % size == 0) first.push_back(s);
-    }
-    const I count = static_cast<I>(first.size());
-    before.push_back(count);
-    first.push_back(n);
-    std::vector<std::vector<I>> levels;
-    std::vector<I> level(count);
-    for (I v = 0; v < count; ++v) {
-      for (const I j : reads(first[v])) level[v] = std::max(level[v], level[before[row_of(j) + 1] - 1] + 1);
-      if (level[v] == static_cast<I>(levels.size())) levels.emplace_back();
-      levels[level[v]].push_back(v);
-    }
-    for (const auto& one : levels) {
-      level_begin.push_back(static_cast<I>(row.size()));
-      row.insert(row.end(), one.begin(), one.end());
-    }
-    level_begin.push_back(count);
-  }
-};
-
 /// Expects every entry of T once, for its row and column, and the nearest column last.
 template <class I> void expect_all_entries(const PatternView<I>& T, bool lower, const DeviceInodes<I>& nodes,
                                            const NodeRows<I>& there)
@@ -415,18 +356,13 @@ template <class I> void expect_all_entries(const PatternView<I>& T, bool lower, 
 TYPED_TEST(Analyses, find_nodes)
 {
   using I = TypeParam;
-  const std::vector<std::pair<OwnedPattern<I>, int>> cases = {
-    {points<I>(300, {3}, 2), 3},    {points<I>(300, {2}, 3), 2},          {points<I>(90, {6}, 2), 3},
-    {points<I>(200, {4}, 2), 2},    {points<I>(200, {3, 3, 2, 3}, 2), 3}, {points<I>(200, {1, 2, 3}, 2), 0},
-    {points<I>(70, {5, 7, 9}, 1), 3}, {points<I>(1, {100}, 0), 3},        {points<I>(1, {2}, 0), 2},
-    {points<I>(500, {1}, 1), 0},    {points<I>(1, {1}, 0), 0}};
-  for (const auto& [A, size] : cases) {
+  for (const auto& [A, size] : patterns_with_inodes<I>()) {
     FactorPattern<I> made;
     ASSERT_TRUE(make_factor_pattern(A.view(), {}, &made).ok());
     for (const bool lower : {true, false}) {
       SCOPED_TRACE(testing::Message() << A.n << " rows, nodes of " << size << (lower ? ", lower" : ", upper"));
       const PatternView<I> T = lower ? made.lower() : made.upper();
-      const NodesOfHost<I> truth(T, lower);
+      const InodesByForce<I> truth(T, lower);
       EXPECT_EQ(truth.size, size);
       OwnedPattern<I> copy;
       copy.n = T.n;
@@ -446,6 +382,94 @@ TYPED_TEST(Analyses, find_nodes)
       }
     }
   }
+}
+
+/// Fills what is allocated next with other values: an entry that is not written is then seen.
+template <class I> void poison(std::size_t count)
+{
+  for (int k = 0; k < 40; ++k) DeviceArray<I>(count).fill(0x5a, nullptr);
+  ASSERT_EQ(MemoryPool::of_device()->flush_deferred_frees(), cudaSuccess);
+}
+
+template <class I> void expect_same(const PermutedRows<I>& a, const PermutedRows<I>& b)
+{
+  EXPECT_EQ(host(a.begin), host(b.begin));
+  EXPECT_EQ(host(a.column), host(b.column));
+  EXPECT_EQ(host(a.source), host(b.source));
+}
+
+template <class I> void expect_same(const DeviceLevels<I>& a, const DeviceLevels<I>& b)
+{
+  EXPECT_EQ(a.count, b.count);
+  EXPECT_EQ(host(a.row), host(b.row));
+  EXPECT_EQ(host(a.begin), host(b.begin));
+}
+
+template <class I> void expect_same(const DeviceInodes<I>& a, const DeviceInodes<I>& b)
+{
+  EXPECT_EQ(a.size, b.size);
+  EXPECT_EQ(a.count, b.count);
+  EXPECT_EQ(a.entries, b.entries);
+  for (const auto part : {&DeviceInodes<I>::first, &DeviceInodes<I>::before, &DeviceInodes<I>::begin,
+                          &DeviceInodes<I>::column})
+    EXPECT_EQ(host(a.*part), host(b.*part));
+  expect_same(a.levels, b.levels);
+}
+
+/// Compares what the host packs with what the device makes: L, U, counts, levels, rows by level, inodes.
+template <class I> void expect_equal_analyses(Kind kind, const OwnedPattern<I>& A)
+{
+  const OnDevice<I> there(A);
+  DeviceFactorPattern<I> split_there;
+  ASSERT_TRUE(split(kind, there.view(), &split_there));
+  SymbolicOptions<I> options;
+  options.kind = kind;
+  FactorPattern<I> made;
+  ASSERT_TRUE(make_factor_pattern(A.view(), options, &made).ok());
+  poison<I>(A.column.size());
+  PackedUpload upload;
+  const DeviceFactorPattern<I> packed = pack_pattern(made, A.view(), &upload);
+  LevelSets<I> levels[2];
+  DeviceLevels<I> packed_levels[2];
+  DeviceInodes<I> packed_nodes[2];
+  PermutedRows<I> by_level[2];
+  for (const bool lower : {true, false}) {
+    const PatternView<I> T = lower ? made.lower() : made.upper();
+    ASSERT_TRUE(make_level_sets(T, lower, &levels[lower]).ok());
+    packed_levels[lower] = pack_levels(levels[lower], &upload);
+    by_level[lower] = pack_rows_by_level(T, lower, levels[lower], &upload);
+    packed_nodes[lower] = pack_inodes(find_inodes(T, lower), &upload);
+  }
+  upload.send_all(nullptr);
+  expect_pattern(packed, made, split_there);
+  EXPECT_EQ(packed.kind, split_there.kind);
+  EXPECT_EQ(packed.n, split_there.n);
+  EXPECT_EQ(packed.counts.most_lower, split_there.counts.most_lower);
+  EXPECT_EQ(packed.counts.most_upper, split_there.counts.most_upper);
+  EXPECT_EQ(packed.counts.most, split_there.counts.most);
+  EXPECT_EQ(packed.counts.operations, split_there.counts.operations);
+  for (const bool lower : {true, false}) {
+    SCOPED_TRACE(lower ? "lower" : "upper");
+    const DevicePattern<I> T = lower ? split_there.lower() : split_there.upper();
+    DeviceLevels<I> found;
+    ASSERT_TRUE(find_levels(T, lower, Grid<I>(), &found, nullptr, patient));
+    expect_same(packed_levels[lower], found);
+    expect_same(by_level[lower], permute_rows<I>(T, nullptr, found.row.data(), true, !lower));
+    DeviceInodes<I> nodes;
+    EXPECT_EQ(InodeSearch<I>(T, lower).find(&nodes, patient), packed_nodes[lower].size > 0);
+    expect_same(packed_nodes[lower], nodes);
+  }
+}
+
+TYPED_TEST(Analyses, are_equal_on_host_and_device)
+{
+  using I = TypeParam;
+  for (const auto& A : matrices<I>()) expect_equal_analyses(Kind::ilu, A);
+  for (const auto& [A, size] : patterns_with_inodes<I>()) expect_equal_analyses(Kind::ilu, A);
+  for (unsigned seed = 0; seed < 20; ++seed)
+    expect_equal_analyses(Kind::ilu, random_matrix<I>(seed, 1 + 37 * I(seed), 1 + seed % 9));
+  for (const auto& A : {stencil<I>(13, 9, 11, false), stencil<I>(12, 10, 7, true)})
+    expect_equal_analyses(Kind::icc, A);
 }
 
 /// On a long chain the device would be much slower than the host.
