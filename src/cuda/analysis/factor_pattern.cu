@@ -402,8 +402,7 @@ bool split_rows(Kind kind, I n, const Inspect& inspect, const Cut& cut, const st
   for (const DeviceArray<I>* lengths : {&p.lower_begin, &p.upper_begin})
     SYNCFREE_CUDA(cudaMemsetAsync(lengths->data() + n, 0, sizeof(I), nullptr));
   inspect(p.lower_begin.data(), p.upper_begin.data(), &report.data()->flawed);
-  exclusive_sum_in_place(p.lower_begin);
-  exclusive_sum_in_place(p.upper_begin);
+  exclusive_sums_in_place(p.lower_begin, p.upper_begin);
   const PatternReport found = count_pattern(&p, report, meanwhile);
   if (found.flawed) return false;
   p.lower_column = DeviceArray<I>(static_cast<std::size_t>(found.lower));

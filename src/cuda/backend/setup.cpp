@@ -382,6 +382,8 @@ template <class I> void PendingMergePlans<I>::begin_plans()
   if (std::exchange(begun, true)) return;
   lower->begin_groups();
   upper->begin_groups();
+  lower->begin_offsets();
+  upper->begin_offsets();
   lower->begin_columns();
   upper->begin_columns();
 }

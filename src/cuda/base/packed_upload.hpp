@@ -37,7 +37,7 @@ private:
   bool failed_ = false;
 };
 
-/// Destroyed when the launch has ended, for which it waits.
+/// Destroyed when the launch has ended, for which it waits unless the caller has.
 class PackedUpload {
 public:
   PackedUpload() = default;
@@ -68,6 +68,8 @@ public:
 
   /// Queues everything, once. The arrays may be used in this stream.
   void send_all(cudaStream_t stream);
+  /// The caller has waited for the stream.
+  void note_end() { sent_ = false; }
 
 private:
   /// Returns aligned host memory.

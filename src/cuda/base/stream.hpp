@@ -79,6 +79,26 @@ private:
   cudaStream_t stream_;
 };
 
+class StreamEvent {
+public:
+  StreamEvent() { SYNCFREE_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+  StreamEvent(const StreamEvent&) = delete;
+  ~StreamEvent() { (void)cudaEventDestroy(event_); }
+  void record(cudaStream_t stream) const { SYNCFREE_CUDA(cudaEventRecord(event_, stream)); }
+  void await_in(cudaStream_t stream) const { SYNCFREE_CUDA(cudaStreamWaitEvent(stream, event_, 0)); }
+
+private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// What is queued in `second` from now on waits for what is queued in `first`.
+inline void follow_stream(cudaStream_t first, cudaStream_t second)
+{
+  const StreamEvent passed;
+  passed.record(first);
+  passed.await_in(second);
+}
+
 /// A branch: continues from the current end of another stream and runs concurrently with it, until that stream waits
 /// in join() or the branch is destroyed.
 class ForkedStream {
@@ -101,21 +121,14 @@ public:
   }
 
 private:
-  struct Event {
-    cudaEvent_t event = nullptr;
-    Event() { SYNCFREE_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)); }
-    Event(const Event&) = delete;
-    ~Event() { (void)cudaEventDestroy(event); }
-  };
-
   void follow(cudaStream_t first, cudaStream_t second) const
   {
-    SYNCFREE_CUDA(cudaEventRecord(passed_.event, first));
-    SYNCFREE_CUDA(cudaStreamWaitEvent(second, passed_.event, 0));
+    passed_.record(first);
+    passed_.await_in(second);
   }
 
   Stream own_;
-  Event passed_;
+  StreamEvent passed_;
   cudaStream_t trunk_;
   bool joined_ = false;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/plan/tile_cut.hpp"
 #include "core/schedule/bandwidth.hpp"
 #include "cuda/analysis/levels.hpp"
+#include "cuda/solve/merged/doubling.cuh"
 #include "cuda/solve/merged/plan.hpp"
 #include "cuda/solve/tiled/plan.cuh"
 
@@ -174,6 +176,43 @@ std::vector<MergeRule> merge_rules()
   return rules;
 }
 
+/// Compares the rows that read something in each step, in any order, with those found by brute force.
+///   plan  loses its step counts
+template <class I> void expect_steps(DeviceMergePlan<I>* plan)
+{
+  const auto depth = host(plan->depth);
+  const auto group = host(plan->group), group_level = host(plan->group_level), level_begin = host(plan->level_begin),
+             p_begin = host(plan->p_begin), p_column = host(plan->p_column), r_begin = host(plan->r_begin);
+  const MergeSteps<I> steps(plan, nullptr);
+  EXPECT_TRUE(plan->step_counts.empty());
+  const std::size_t n = group.size();
+  std::int64_t longest = 0;
+  for (std::size_t at = 0; at < n; ++at)
+    longest = std::max<std::int64_t>(longest, p_begin[at + 1] - p_begin[at] + r_begin[at + 1] - r_begin[at]);
+  EXPECT_EQ(steps.longest_row(), longest);
+  ASSERT_EQ(std::int64_t(1) << steps.step_count() >= plan->longest, true);
+  for (int step = 0; step < steps.step_count(); ++step) {
+    std::vector<std::array<std::int64_t, 3>> truth, found;
+    for (std::size_t at = 0; at < n; ++at) {
+      const std::int64_t block = (static_cast<std::int64_t>(depth[at]) - 1) >> step;
+      if (block % 2 == 0) continue;
+      const std::int64_t level = group_level[group[at]] + ((block - 1) << step);
+      std::int64_t begin = 0, end = 0;  // of the row's entries of P
+      for (I k = p_begin[at]; k < p_begin[at + 1]; ++k) {
+        begin += p_column[k] < level_begin[level];
+        end += p_column[k] < level_begin[level + (std::int64_t(1) << step)];
+      }
+      if (begin < end) truth.push_back({static_cast<std::int64_t>(at), begin, end});
+    }
+    ASSERT_EQ(steps.rows_of_step(step), truth.size()) << step;
+    std::vector<BlockReads<I>> listed(truth.size());
+    copy_to_host(listed.data(), steps.reads(step), listed.size());
+    for (const BlockReads<I>& reads : listed) found.push_back({reads.position, reads.begin, reads.end});
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, truth) << step;
+  }
+}
+
 template <class I>
 void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bool lower, const MergeRule& rule, bool looks_first)
 {
@@ -187,8 +226,13 @@ void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bool lower, const Mer
   MergePlanner<I> merging(there.view(), row.data(), levels.level_begin, rule);
   MergeForecast foreseen, expected;
   if (looks_first) ASSERT_TRUE(merging.forecast(&foreseen));
+  if (lower) {  // as for the pair of L and U, else all at once
+    merging.begin_groups();
+    merging.begin_offsets();
+    merging.begin_columns();
+  }
   ASSERT_TRUE(merging.finish_plan(&made));
-  const DeviceMergePlan<I> brought = upload_merge_plan(truth, levels.level_begin);
+  DeviceMergePlan<I> brought = upload_merge_plan(truth, levels.level_begin);
   EXPECT_EQ(made.groups, truth.groups);
   EXPECT_EQ(made.span, truth.span);
   EXPECT_EQ(made.longest, brought.longest);
@@ -203,6 +247,9 @@ void expect_the_plan_of_the_host(const OwnedPattern<I>& T, bool lower, const Mer
   EXPECT_EQ(host(made.r_begin), host(brought.r_begin));
   EXPECT_EQ(host(made.r_column), host(brought.r_column));
   EXPECT_EQ(host(made.r_local), host(brought.r_local));
+  EXPECT_FALSE(made.step_counts.empty());
+  expect_steps(&made);
+  expect_steps(&brought);
   if (!looks_first) return;
   ASSERT_TRUE(forecast_merge(T.view(), levels, rule, &expected).ok());
   EXPECT_EQ(foreseen.groups, expected.groups);

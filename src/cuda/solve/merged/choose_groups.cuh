@@ -352,33 +352,52 @@ choose_groups(LevelledView<I> T, const LevelRange* runs, GroupSelectorInput<I> s
   if (has_prefix) search.prefixes[team.number * GroupPrefixes::sizes + static_cast<unsigned>(size)] = *prefix;
 }
 
-/// Totals of earlier runs: groups, and words of bitsets of those runs that are filled in the same batch.
-template <class I> struct RunsBefore {
-  I groups;
-  std::uint32_t words;
+/// The last offsets of P and R in device memory, and the words of the host to which they are copied.
+template <class I> struct OffsetTotals {
+  const I *p, *r;
+  unsigned long long *told_p, *told_r;
 };
 
-/// Numbers the groups of all runs consecutively, and stores where they and their words begin; one thread block per run.
+/// Numbers the groups of runs first..first + gridDim.x - 1 after those of earlier runs, and stores where they begin,
+/// and where their words do among those of these runs, which are filled in one launch; one thread block per run.
+///   reports  of all runs
 template <class I>
-__global__ void number_groups(const LevelRange* runs, const RunsBefore<I>* before, const I* level_begin,
-                              GroupedRows<I> rows, I* group_begin, I* group_level, std::uint32_t* bits_begin, I groups,
-                              I n)
+__global__ void number_groups(const LevelRange* runs, const RangeReport* reports, std::size_t first,
+                              const I* level_begin, GroupedRows<I> rows, I* group_begin, I* group_level,
+                              std::uint32_t* bits_begin, I groups, I n, OffsetTotals<I> totals)
 {
-  const LevelRange run = runs[blockIdx.x];
-  if (blockIdx.x == 0 && threadIdx.x == 0) group_begin[groups] = n;
+  __shared__ unsigned long long groups_before, words_before;
+  const std::size_t number = first + blockIdx.x;
+  const LevelRange run = runs[number];
+  if (threadIdx.x == 0) groups_before = words_before = 0;
+  __syncthreads();
+  unsigned long long earlier_groups = 0, earlier_words = 0;
+  for (std::size_t earlier = threadIdx.x; earlier < number; earlier += blockDim.x) {
+    earlier_groups += static_cast<unsigned long long>(reports[earlier].counts.groups);
+    if (earlier >= first) earlier_words += static_cast<unsigned long long>(reports[earlier].words);
+  }
+  if (earlier_groups) red_add_relaxed(&groups_before, earlier_groups);
+  if (earlier_words) red_add_relaxed(&words_before, earlier_words);
+  __syncthreads();
+  const I before = static_cast<I>(groups_before);
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    group_begin[groups] = n;
+    *totals.told_p = static_cast<unsigned long long>(*totals.p);
+    *totals.told_r = static_cast<unsigned long long>(*totals.r);
+  }
   for (std::int64_t level = run.first + threadIdx.x; level < run.last; level += blockDim.x) {
-    const I first = level_begin[level];
-    if (rows.depth[first] != 1) continue;
-    const I own = before[blockIdx.x].groups + rows.group[first];
-    group_begin[own] = first;
+    const I begin = level_begin[level];
+    if (rows.depth[begin] != 1) continue;
+    const I own = before + rows.group[begin];
+    group_begin[own] = begin;
     group_level[own] = static_cast<I>(level);
-    bits_begin[own] = before[blockIdx.x].words + rows.words_before[level];
+    bits_begin[own] = static_cast<std::uint32_t>(words_before) + rows.words_before[level];
   }
   __syncthreads();
   const I end = level_begin[run.last];
   const I step = static_cast<I>(blockDim.x);
   for (I position = level_begin[run.first] + static_cast<I>(threadIdx.x); position < end; position += step)
-    rows.group[position] += before[blockIdx.x].groups;
+    rows.group[position] += before;
 }
 
 }  // namespace syncfree::cuda

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "cuda/solve/merged/plan.hpp"
 #include "syncfree/cuda/detail/launch.hpp"
@@ -25,15 +26,7 @@ __device__ I find_position(const Column* column, I begin, I end, Column position
   return begin;
 }
 
-constexpr int most_steps = 32, listing_threads = 256;
-
-/// By step: number of rows that read something, and most reads of one of them.
-///   next   index at which the next row's reads are stored
-///   longest  most entries of a row of P and R
-struct StepCounts {
-  unsigned next[most_steps] = {};
-  unsigned long long most[most_steps] = {}, longest = 0;
-};
+constexpr int listing_threads = 256;
 
 /// A plan's arrays that describe its groups.
 template <class I> struct GroupsView {
@@ -58,9 +51,11 @@ template <class I> struct GroupsView {
   }
 };
 
-/// Counts the reads of each step, or lists them if `list` is not null; one thread per position. For a list,
-/// counts->next is the first index of each step.
-template <class I> __global__ void list_reads(GroupsView<I> groups, int steps, StepCounts* counts, BlockReads<I>* list)
+/// Counts the reads of each step, or lists them if `list` is not null, step by step; one thread per position.
+///   counts  [out] initially zeros; of all reads if they are listed
+///   listed  initially zeros: reads listed so far
+template <class I>
+__global__ void list_reads(GroupsView<I> groups, int steps, StepCounts* counts, StepCounts* listed, BlockReads<I>* list)
 {
   __shared__ unsigned ours, first;
   __shared__ unsigned long long most;
@@ -74,6 +69,7 @@ template <class I> __global__ void list_reads(GroupsView<I> groups, int steps, S
     __syncthreads();
     if (threadIdx.x == 0) red_max_relaxed(&counts->longest, most);
   }
+  unsigned before = 0;  // reads of earlier steps
   for (int step = 0; step < steps; ++step) {
     if (threadIdx.x == 0) ours = 0, most = 0;
     __syncthreads();
@@ -83,43 +79,61 @@ template <class I> __global__ void list_reads(GroupsView<I> groups, int steps, S
     if (size && !list) red_max_relaxed(&most, size);
     __syncthreads();
     if (threadIdx.x == 0 && ours) {
-      first = fetch_add_relaxed(counts->next + step, ours);
+      first = before + fetch_add_relaxed((list ? listed : counts)->rows + step, ours);
       if (!list) red_max_relaxed(counts->most + step, most);
     }
     __syncthreads();
     if (size && list) list[first + own] = reads;
+    if (list) before += counts->rows[step];
   }
+}
+
+/// Returns the number of steps of groups of up to so many levels.
+inline int steps_of(std::int64_t longest)
+{
+  int steps = 0;
+  while (std::int64_t(1) << steps < longest) ++steps;
+  return steps;
+}
+
+/// Queues the counts for MergeSteps. Returns them, and zeros after them.
+///   longest  levels of the longest group
+template <class I>
+DeviceArray<StepCounts> count_reads(const GroupsView<I>& groups, std::int64_t longest, cudaStream_t stream)
+{
+  DeviceArray<StepCounts> counts(2);
+  counts.fill(0, stream);
+  const unsigned blocks = blocks_for(static_cast<std::size_t>(groups.n), listing_threads);
+  launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, steps_of(longest), counts.data(), nullptr,
+         nullptr);
+  return counts;
 }
 
 /// The steps of a plan, on the device.
 template <class I> class MergeSteps {
 public:
   MergeSteps() = default;
-  /// Waits for the stream. Throws Failure.
-  MergeSteps(const DeviceMergePlan<I>& plan, cudaStream_t stream)
+  /// Queues the lists; waits first, unless the plan has the counts, which are taken. Throws Failure.
+  MergeSteps(DeviceMergePlan<I>* plan, cudaStream_t stream) : count_(steps_of(plan->longest))
   {
-    while (std::int64_t(1) << count_ < plan.longest) ++count_;
-    const std::size_t n = plan.group.size();
-    const GroupsView<I> groups = {static_cast<I>(n),       plan.depth.data(),   plan.group.data(),
-                                  plan.group_level.data(), plan.level_begin.data(), plan.p_begin.data(),
-                                  plan.p_column.data(),    plan.r_begin.data()};
-    DeviceArray<StepCounts> device_counts(1);
-    device_counts.fill(0, stream);
-    const unsigned blocks = blocks_for(n, listing_threads);
-    launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, count_, device_counts.data(), nullptr);
-    StepCounts counts;
-    device_counts.read(&counts, 0, 1, stream);
-    longest_row_ = static_cast<std::int64_t>(counts.longest);
+    const std::size_t n = plan->group.size();
+    const GroupsView<I> groups = {static_cast<I>(n),        plan->depth.data(),       plan->group.data(),
+                                  plan->group_level.data(), plan->level_begin.data(), plan->p_begin.data(),
+                                  plan->p_column.data(),    plan->r_begin.data()};
+    if (plan->step_counts.empty()) {
+      plan->step_counts = count_reads(groups, plan->longest, stream);
+      plan->step_counts.read(&plan->counted, 0, 1, stream);
+    }
+    const DeviceArray<StepCounts> counts = std::move(plan->step_counts);
+    longest_row_ = static_cast<std::int64_t>(plan->counted.longest);
     for (int step = 0; step < count_; ++step) {
-      begin_[step + 1] = begin_[step] + counts.next[step];
-      most_[step] = counts.most[step];
-      counts.next[step] = static_cast<unsigned>(begin_[step]);
+      begin_[step + 1] = begin_[step] + plan->counted.rows[step];
+      most_[step] = plan->counted.most[step];
     }
     if (begin_[count_] == 0) return;
     reads_ = DeviceArray<BlockReads<I>>(begin_[count_]);
-    device_counts = DeviceArray<StepCounts>(std::vector<StepCounts>{counts}, stream);
-    launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, count_, device_counts.data(), reads_.data());
-    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+    launch(list_reads<I>, {blocks_for(n, listing_threads), listing_threads, 0, stream}, groups, count_, counts.data(),
+           counts.data() + 1, reads_.data());
   }
 
   int step_count() const { return count_; }

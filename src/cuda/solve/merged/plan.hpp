@@ -12,18 +12,31 @@
 
 namespace syncfree::cuda {
 
+constexpr int most_steps = 32;
+
+/// The steps in which rows of a group are substituted into each other (doubling.cuh): by step, number of rows that read
+/// something, and most reads of one of them.
+///   longest  most entries of a row of P and R
+struct StepCounts {
+  unsigned rows[most_steps] = {};
+  unsigned long long most[most_steps] = {}, longest = 0;
+};
+
 /// MergePlan in device memory, without what the triangle's levels contain.
 ///   longest      levels of the longest group; 0 without a plan
 ///   p_local      by entry of P: its column's place in the group, as r_local only if the group has several levels
 ///   depth        as in MergePlan, but from 1 on
 ///   group_level  by group: its first level
 ///   level_begin  first position of each level
+///   step_counts  count_reads(), and the first of its entries; or empty
 template <class I> struct DeviceMergePlan {
   I groups = 0;
   std::int64_t span = 0, longest = 0;
   DeviceArray<unsigned> depth;
   DeviceArray<I> group, group_begin, group_level, level_begin, p_begin, p_column, r_begin, r_column;
   DeviceArray<std::uint16_t> p_local, r_local;
+  DeviceArray<StepCounts> step_counts;
+  StepCounts counted;
 };
 
 /// What the row at `position` reads of the block of levels before its own (cuda/solve/merged/doubling.cuh): entries
@@ -66,6 +79,7 @@ public:
   /// Each queues a part of the work that finish_plan() waits for, after earlier parts that are not done yet. Their
   /// failures are thrown by finish_plan().
   void begin_groups();
+  void begin_offsets();
   void begin_columns();
   /// May be called once.
   bool finish_plan(DeviceMergePlan<I>* out);

@@ -42,7 +42,7 @@ template <class T, class V, class I> class MergedRows {
 public:
   MergedRows() = default;
   MergedRows(DeviceMergePlan<I> plan, cudaStream_t stream)
-      : plan_(std::move(plan)), steps_(plan_, stream), p_(plan_.p_column.size()), r_(plan_.r_column.size())
+      : plan_(std::move(plan)), steps_(&plan_, stream), p_(plan_.p_column.size()), r_(plan_.r_column.size())
   {
     /* steps_ has what these contain */
     plan_.depth = DeviceArray<unsigned>();
@@ -227,7 +227,7 @@ private:
   void queue_values(cudaStream_t stream)
   {
     failure_.reset();
-    if (pending_plan_) end_pending_plan();
+    if (pending_plan_) end_pending_plan(stream);
     if (planned_) make_numbers(stream);
   }
 
@@ -280,9 +280,9 @@ private:
   }
 
   /// Plans while the device factorizes. A failure is kept: the outcome of the factorization must be reported before it.
-  void end_pending_plan()
+  void end_pending_plan(cudaStream_t stream)
   try {
-    plan_groups(std::exchange(pending_plan_, nullptr));
+    plan_groups(std::exchange(pending_plan_, nullptr), stream);
   } catch (const Failure& failure) {
     failure_ = failure;
   } catch (const std::bad_alloc&) {
@@ -290,7 +290,8 @@ private:
   }
 
   /// Makes the plan, in a stream of its own. If it fails half-way, the next refresh plans again.
-  void plan_groups(MergePlanner<I>* merging)
+  ///   follower  the stream that uses the plan first; waits if there is none
+  void plan_groups(MergePlanner<I>* merging, std::optional<cudaStream_t> follower = {})
   {
     planned_ = false, ++revision_;
     const Stream own(StreamPriority::first);
@@ -313,7 +314,8 @@ private:
     blocks_ = choose_blocks(g, lanes_, enough_groups(g, lanes_));
     with_lanes(lanes_, [&](auto lanes) { allow_shared_memory(one_column<lanes>(), blocks_.shared_bytes()); });
     if (!uncounted_) begin_count();
-    own.wait();
+    if (follower) follow_stream(own.get(), *follower);
+    else own.wait();
     if (pattern_.row_begin) rows_ = PermutedRows<I>();
     uncounted_ = false, planned_ = true;
   }
