@@ -85,6 +85,9 @@ struct AccumulatorMemory {
   static std::size_t whole(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 };
 
+/// An entry without a slot.
+constexpr std::uint32_t no_key = ~0u;
+
 /// Slots of a row's accumulators: each column that the rows of its group read has a slot, found without a search.
 template <class V, class I> class LocalSlots {
 public:
@@ -98,25 +101,29 @@ public:
     return {1, 0, AccumulatorMemory::whole(static_cast<std::size_t>(span) * sizeof(N))};
   }
 
-  __device__ std::uint32_t slot_of(const MergedRow<I>& row, I e) const
+  __device__ std::uint32_t load_key(const MergedRow<I>& row, I e) const
   {
     const I k = row.entry_index(e);
     return row.in_p(e) ? M_.p_local[k] : static_cast<std::uint32_t>(rows_) + M_.r_local[k];
   }
-  __device__ std::uint32_t slot_of_own(const MergedRow<I>& own, I e) const { return slot_of(own, e); }
+  __device__ std::uint32_t slot_of_own(const MergedRow<I>& own, I e) const { return load_key(own, e); }
+  /// Keys are slots.
+  template <int count> __device__ void find_slots(std::uint32_t (&)[count]) const {}
 
 private:
   const MergedView<V, I>& M_;
   I rows_;
 };
 
-/// The same if the rows of a group read too many columns: entry e of the row has slot e, and its columns are searched.
+/// The same if the rows of a group read too many columns: entry e of the row has slot e, and its columns are searched,
+/// for several entries at once: one search after the other would take most of a refresh.
 template <class V, class I> class FoundSlots {
 public:
   __device__ FoundSlots(const MergedView<V, I>& M, I, const MergedRow<I>& own, void* memory, unsigned thread,
                         unsigned threads)
       : M_(M), local_(static_cast<std::uint16_t*>(memory)), ps_(own.p_end - own.p), size_(own.entry_count())
   {
+    while (2 * first_step_ <= max(ps_, size_ - ps_)) first_step_ *= 2;
     for (I e = static_cast<I>(thread); e < size_; e += static_cast<I>(threads))
       local_[e] = own.in_p(e) ? M.p_local[own.entry_index(e)] : M.r_local[own.entry_index(e)];
   }
@@ -127,19 +134,37 @@ public:
     return {1, AccumulatorMemory::whole(of_locals), AccumulatorMemory::whole(entries * sizeof(N))};
   }
 
-  __device__ std::uint32_t slot_of(const MergedRow<I>& row, I e) const
+  __device__ std::uint32_t load_key(const MergedRow<I>& row, I e) const
   {
     const I k = row.entry_index(e);
-    const I slot = row.in_p(e) ? find_position(local_, I(0), ps_, M_.p_local[k])
-                               : find_position(local_, ps_, size_, M_.r_local[k]);
-    return static_cast<std::uint32_t>(slot);
+    return row.in_p(e) ? M_.p_local[k] : key_of_r | M_.r_local[k];
   }
   __device__ std::uint32_t slot_of_own(const MergedRow<I>&, I e) const { return static_cast<std::uint32_t>(e); }
+  /// Replaces keys by slots: the first entries of P or of R in shared memory that are not less. All steps are made for
+  /// all keys, so that their loads overlap.
+  template <int count> __device__ void find_slots(std::uint32_t (&key)[count]) const
+  {
+    I slot[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) slot[k] = key[k] & key_of_r ? ps_ : I(0);
+    for (I step = first_step_; step > 0; step /= 2) {
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+        const I next = slot[k] + step, end = key[k] & key_of_r ? size_ : ps_;
+        if (next <= end && local_[next - 1] < (key[k] & ~key_of_r)) slot[k] = next;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < count; ++k)
+      if (key[k] != no_key) key[k] = static_cast<std::uint32_t>(slot[k]);
+  }
 
 private:
+  static constexpr std::uint32_t key_of_r = 1 << 16;
+
   const MergedView<V, I>& M_;
   std::uint16_t* local_;
-  I ps_, size_;
+  I ps_, size_, first_step_ = 1;
 };
 
 /// A row's values of P and R while warps change them, with accumulators for each warp; these are added up at the end,
@@ -151,7 +176,6 @@ public:
   static constexpr I trip = 32 * batch;       ///< entries that a warp loads at once
   struct Part {
     DeviceScalar<V> value[batch];
-    std::uint32_t slot[batch];
   };
 
   ///   thread  index among those that make the row
@@ -175,26 +199,30 @@ public:
     meet();
   }
 
-  __device__ Part load_part(const MergedRow<I>& row, I from) const
+  ///   key  [out] `batch` keys
+  __device__ Part load_part(const MergedRow<I>& row, I from, std::uint32_t* key) const
   {
     Part part;
 #pragma unroll
     for (int b = 0; b < batch; ++b) {
       const I e = from + lane() + b * 32;
       const bool live = e < row.entry_count();
-      part.slot[b] = live ? slots_.slot_of(row, e) : ~0u;
+      key[b] = live ? slots_.load_key(row, e) : no_key;
       if (live) part.value[b] = value_at(row, e);
     }
     return part;
   }
 
+  /// Replaces the keys of several parts by slots.
+  template <int count> __device__ void find_slots(std::uint32_t (&key)[count]) const { slots_.find_slots(key); }
+
   /// Subtracts factor times a part of a row; called by a warp.
-  __device__ void subtract(const N& factor, const Part& part) const
+  __device__ void subtract(const N& factor, const Part& part, const std::uint32_t* slot) const
   {
     N* const own = accumulators(thread_ / 32);
 #pragma unroll
     for (int b = 0; b < batch; ++b)
-      if (part.slot[b] != ~0u) own[part.slot[b]] -= product(factor, N(part.value[b]));
+      if (slot[b] != no_key) own[slot[b]] -= product(factor, N(part.value[b]));
     __syncwarp();
   }
 
@@ -310,14 +338,16 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
     RowParts<N, I> parts{__ballot_sync(~0u, inside)};
     while (parts.more(Row::trip)) {
       typename Row::Part part[flight];
+      std::uint32_t slot[flight * Row::batch];
       N factor[flight];
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
         parts.advance_part(Row::trip, theirs, value);
-        part[f] = row.load_part(parts.row, parts.from), factor[f] = parts.factor;
+        part[f] = row.load_part(parts.row, parts.from, slot + f * Row::batch), factor[f] = parts.factor;
       }
+      row.find_slots(slot);
 #pragma unroll
-      for (int f = 0; f < flight; ++f) row.subtract(factor[f], part[f]);
+      for (int f = 0; f < flight; ++f) row.subtract(factor[f], part[f], slot + f * Row::batch);
     }
   }
   row.store_row_values();
