@@ -80,11 +80,13 @@ template <class I> DeviceLevels<I> pack_levels(const LevelSets<I>& levels, Packe
 
 template <class I>
 PermutedRows<I> pack_rows_by_level(const PatternView<I>& T, bool lower, const LevelSets<I>& levels,
-                                   PackedUpload* upload)
+                                   LevelPositions<I>* positions, PackedUpload* upload)
 {
   const std::size_t n = static_cast<std::size_t>(T.n), nnz = static_cast<std::size_t>(T.nnz());
   Array<I> place(n);
   for (std::size_t r = 0; r < n; ++r) place[levels.row[r]] = static_cast<I>(r);
+  upload->add_copy(&positions->row, levels.row);
+  upload->add_copy(&positions->position, place);
   PermutedRows<I> rows;
   I *const begin = upload->add(&rows.begin, n + 1), *const column = upload->add(&rows.column, nnz),
           *const source = upload->add(&rows.source, nnz);
@@ -118,7 +120,8 @@ template <class I> DeviceInodes<I> pack_inodes(const Inodes<I>& nodes, PackedUpl
 #define INSTANTIATE(I)                                                                                               \
   template DeviceFactorPattern<I> pack_pattern<I>(const FactorPattern<I>&, const PatternView<I>&, PackedUpload*);    \
   template DeviceLevels<I> pack_levels<I>(const LevelSets<I>&, PackedUpload*);                                       \
-  template PermutedRows<I> pack_rows_by_level<I>(const PatternView<I>&, bool, const LevelSets<I>&, PackedUpload*);   \
+  template PermutedRows<I> pack_rows_by_level<I>(const PatternView<I>&, bool, const LevelSets<I>&,                   \
+                                                 LevelPositions<I>*, PackedUpload*);                                 \
   template DeviceInodes<I> pack_inodes<I>(const Inodes<I>&, PackedUpload*);
 SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 

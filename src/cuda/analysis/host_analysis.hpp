@@ -10,6 +10,7 @@
 #include "cuda/analysis/factor_pattern.hpp"
 #include "cuda/analysis/inodes.hpp"
 #include "cuda/analysis/levels.hpp"
+#include "cuda/analysis/triangle.hpp"
 #include "cuda/base/packed_upload.hpp"
 #include "syncfree/factor.hpp"
 #include "syncfree/schedule.hpp"
@@ -28,10 +29,11 @@ DeviceFactorPattern<I> pack_pattern(const FactorPattern<I>& made, const PatternV
 template <class I> DeviceLevels<I> pack_levels(const LevelSets<I>& levels, PackedUpload* upload);
 
 /// Packs the rows of a triangle by level, as level_ordered_rows() (stored_triangle.cuh) makes them.
-///   levels  of T
+///   levels     of T
+///   positions  [out]
 template <class I>
 PermutedRows<I> pack_rows_by_level(const PatternView<I>& T, bool lower, const LevelSets<I>& levels,
-                                   PackedUpload* upload);
+                                   LevelPositions<I>* positions, PackedUpload* upload);
 
 template <class I> DeviceInodes<I> pack_inodes(const Inodes<I>& nodes, PackedUpload* upload);
 

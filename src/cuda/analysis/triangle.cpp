@@ -82,7 +82,14 @@ template <class I> std::vector<I> DeviceTriangle<I>::level_begins() const
 
 template <class I> DeviceArray<I> DeviceTriangle<I>::rows_in_level_order() const
 {
+  if (positions && !positions->row.empty()) return std::move(positions->row);
   return device_levels ? copy_of(device_levels->row) : DeviceArray<I>(levels().row);
+}
+
+template <class I> DeviceArray<I> DeviceTriangle<I>::positions_in_level_order(const I* order) const
+{
+  const bool has_positions = positions && !positions->position.empty();
+  return has_positions ? std::move(positions->position) : inverse_permutation(n_, order);
 }
 
 template <class I> std::int64_t DeviceTriangle<I>::longest() const

@@ -26,6 +26,11 @@ template <class I> struct DeviceLevels;
 template <class I> class MergePlanner;
 template <class I> struct RowBlocks;
 
+/// Rows in level order, and the position of each row in that order.
+template <class I> struct LevelPositions {
+  DeviceArray<I> row, position;
+};
+
 /// A triangle for which a solver is made. Patterns and levels in host memory are copied or computed at the first
 /// request; copies of the object share them.
 template <class I> class DeviceTriangle {
@@ -48,6 +53,7 @@ public:
   MergePlanner<I>* pending_plan = nullptr;  ///< of `merged`, which the first update of values ends, or nullptr
   std::int64_t most_merged = std::numeric_limits<std::int64_t>::max();  ///< bytes for groups of `merged`
   PermutedRows<I>* by_level = nullptr;      ///< rows in level order, or nullptr; the first user takes ownership
+  LevelPositions<I>* positions = nullptr;   ///< or nullptr; the first users take ownership
   Grid<I> grid = {};                        ///< empty if the pattern is not a star stencil or was not tested
   Grid<I> grid_of_nodes = {};
   std::int64_t row_bandwidth = -1;     ///< typical_row_bandwidth(); -1: not computed
@@ -68,6 +74,8 @@ public:
   std::vector<I> level_begins() const;
   /// Returns the rows in level order.
   DeviceArray<I> rows_in_level_order() const;
+  /// Returns the position of each row in an order, which is rows_in_level_order().
+  DeviceArray<I> positions_in_level_order(const I* order) const;
   const PatternView<I>& pattern() const;
   const LevelSets<I>& levels() const;
   std::int64_t longest() const;

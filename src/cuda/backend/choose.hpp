@@ -24,6 +24,7 @@ template <class I> struct FactorTriangles {
   DeviceLevels<I> upper_levels;  ///< those of L are in Analysis
   DeviceInodes<I> lower_nodes, upper_nodes;
   PermutedRows<I> lower_by_level, upper_by_level;  ///< made on the host, until solvers or searches take them; or empty
+  LevelPositions<I> lower_positions, upper_positions;  ///< likewise
   Grid<I> grid_of_L = {}, grid_of_U = {};  ///< guesses
   std::optional<bool> regular;             ///< whether rows have similar bandwidths, if that was tested
   PatternView<I> A;  ///< in host memory, if L and U were split from it in natural order on the device; otherwise empty

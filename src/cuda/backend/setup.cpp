@@ -93,6 +93,7 @@ private:
     found_.U->show(a_.made.upper());
     look_at_rows(found_.L->pattern(), found_.U->pattern());
     found_.L->grid = found_.grid_of_L, found_.U->grid = found_.grid_of_U;
+    found_.L->positions = &found_.lower_positions, found_.U->positions = &found_.upper_positions;
     a_.lower_levels = pack_triangle(&*found_.L, &found_.lower_by_level, &found_.lower_nodes);
     found_.upper_levels = pack_triangle(&*found_.U, &found_.upper_by_level, &found_.upper_nodes);
     upload_.send_all(nullptr);
@@ -113,7 +114,7 @@ private:
     if (!status.ok()) throw Failure{status};
     DeviceLevels<I> packed = pack_levels(levels, &upload_);
     if (chooser_.wants_rows_by_level()) {
-      *by_level = pack_rows_by_level(pattern, triangle->lower, levels, &upload_);
+      *by_level = pack_rows_by_level(pattern, triangle->lower, levels, triangle->positions, &upload_);
       triangle->by_level = by_level;
     }
     if (chooser_.wants_inodes()) *nodes = pack_inodes(find_inodes(pattern, triangle->lower), &upload_);

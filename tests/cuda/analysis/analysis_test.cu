@@ -433,11 +433,12 @@ template <class I> void expect_equal_analyses(Kind kind, const OwnedPattern<I>& 
   DeviceLevels<I> packed_levels[2];
   DeviceInodes<I> packed_nodes[2];
   PermutedRows<I> by_level[2];
+  LevelPositions<I> positions[2];
   for (const bool lower : {true, false}) {
     const PatternView<I> T = lower ? made.lower() : made.upper();
     ASSERT_TRUE(make_level_sets(T, lower, &levels[lower]).ok());
     packed_levels[lower] = pack_levels(levels[lower], &upload);
-    by_level[lower] = pack_rows_by_level(T, lower, levels[lower], &upload);
+    by_level[lower] = pack_rows_by_level(T, lower, levels[lower], &positions[lower], &upload);
     packed_nodes[lower] = pack_inodes(find_inodes(T, lower), &upload);
   }
   upload.send_all(nullptr);
@@ -455,6 +456,8 @@ template <class I> void expect_equal_analyses(Kind kind, const OwnedPattern<I>& 
     ASSERT_TRUE(find_levels(T, lower, Grid<I>(), &found, nullptr, patient));
     expect_same(packed_levels[lower], found);
     expect_same(by_level[lower], permute_rows<I>(T, nullptr, found.row.data(), true, !lower));
+    EXPECT_EQ(host(positions[lower].row), host(found.row));
+    EXPECT_EQ(host(positions[lower].position), host(inverse_permutation(T.n, found.row.data())));
     DeviceInodes<I> nodes;
     EXPECT_EQ(InodeSearch<I>(T, lower).find(&nodes, patient), packed_nodes[lower].size > 0);
     expect_same(packed_nodes[lower], nodes);

@@ -168,7 +168,7 @@ private:
   };
   /// Freed arrays that may still be in use.
   struct Batch {
-    static constexpr std::size_t most = 64;
+    static constexpr std::size_t most = 128;  ///< a set-up of a small system and the end of the one before have fewer
     std::array<Piece, most> piece;
     std::size_t count = 0, bytes = 0;
 

@@ -162,7 +162,7 @@ public:
         entries_(static_cast<std::size_t>(triangle.nnz()) + triangle.n()), longest_(triangle.longest()),
         unit_(triangle.unit), row_(triangle.rows_in_level_order()),
         pattern_(triangle.source ? DevicePattern<I>() : triangle.on_device), rows_(rows_for_search(triangle)),
-        position_(pattern_.row_begin ? inverse_permutation(n(), row_.data()) : DeviceArray<I>()),
+        position_(pattern_.row_begin ? triangle.positions_in_level_order(row_.data()) : DeviceArray<I>()),
         columns_(triangle.n(), name()), work_(triangle.n()), counter_(name()), reports_(2),
         pending_plan_(triangle.pending_plan), captures_(triangle.captures)
   {
