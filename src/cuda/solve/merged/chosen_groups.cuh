@@ -103,7 +103,7 @@ public:
         words_before_(triangle.level_begin.size()), bit_row_(row_total()), reports_(runs_.size()),
         blocks_(choose_blocks())
   {
-    search_.number = DeviceArray<unsigned>(numbers());
+    if (!has_numbers_of_block()) search_.number = DeviceArray<unsigned>(numbers());
     search_.state = DeviceArray<RangeCounters>(runs_.size());
     search_.prefixes = DeviceArray<GroupPrefixes>(runs_.size() * GroupPrefixes::sizes);
     PackedUpload& upload = upload_.emplace();
@@ -236,6 +236,8 @@ private:
     return is_wide ? blocks_of_team(choose_groups<I>, runs_.size()) : 1;
   }
 
+  bool has_numbers_of_block() const { return blocks_ == 1 && row_total() <= most_numbers_of_block; }
+
   /// Returns the lanes that read a row: eight for short rows.
   unsigned lanes() const { return triangle_.plain_entries() <= 16 * static_cast<double>(row_total()) ? 8 : 32; }
 
@@ -272,7 +274,8 @@ private:
     upload_->fill(reports_, 0);
     upload_->send_all(stream_.get());
     const LaunchParameters parameters = {
-        blocks_ * static_cast<unsigned>(runs_.size()), merging_threads, 0, stream_.get(), false, blocks_};
+        blocks_ * static_cast<unsigned>(runs_.size()), merging_threads,
+        has_numbers_of_block() ? row_total() * sizeof(unsigned) : 0, stream_.get(), false, blocks_};
     launch(choose_groups<I>, parameters, levelled_view(), device_runs_.data(), search, grouped_rows(), reports_.data());
   }
 
