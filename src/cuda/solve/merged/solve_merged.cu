@@ -42,7 +42,8 @@ template <class T, class V, class I> class MergedRows {
 public:
   MergedRows() = default;
   MergedRows(DeviceMergePlan<I> plan, cudaStream_t stream)
-      : plan_(std::move(plan)), steps_(&plan_, stream), p_(plan_.p_column.size()), r_(plan_.r_column.size())
+      : plan_(std::move(plan)), steps_(&plan_, stream), p_(plan_.p_column.size()), r_(plan_.r_column.size()),
+        overlaps_(launches_can_overlap())
   {
     /* steps_ has what these contain */
     plan_.depth = DeviceArray<unsigned>();
@@ -73,7 +74,7 @@ public:
       if (has_local_slots()) substitute_block<LocalSlots>(step, local_slots(), stream);
       else substitute_block<FoundSlots>(step, found_slots(), stream);
     }
-    launch(measure_growth<T, V, I>, {warps, 128, 0, stream}, merged_view(), size, growth);
+    launch(measure_growth<T, V, I>, {warps, 128, 0, stream, overlaps_}, merged_view(), size, growth);
   }
 
   MergedRhs<V, I> rhs() const { return {plan_.p_begin.data(), plan_.p_column.data(), as_device(p_.data())}; }
@@ -129,13 +130,14 @@ private:
         memory.warps > 1 ? 1 : std::clamp<std::size_t>((48 << 10) / memory.accumulator_bytes(), 1, 4);
     const auto blocks = static_cast<unsigned>(std::min((count + rows - 1) / rows, most));
     const auto threads = static_cast<unsigned>(32 * rows * memory.warps);
-    launch(merge_blocks<T, V, I, Slots>, {blocks, threads, rows * memory.accumulator_bytes(), stream}, merged_view(),
-           steps_.reads(step), count, memory);
+    launch(merge_blocks<T, V, I, Slots>, {blocks, threads, rows * memory.accumulator_bytes(), stream, overlaps_},
+           merged_view(), steps_.reads(step), count, memory);
   }
 
   DeviceMergePlan<I> plan_;
   MergeSteps<I> steps_;
   DeviceArray<V> p_, r_;
+  bool overlaps_ = false;  ///< launches on values, each with the one before
 };
 
 /// Copies a word to memory of the host.

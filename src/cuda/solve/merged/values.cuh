@@ -17,6 +17,7 @@
 
 #include "cuda/analysis/stored_triangle.cuh"
 #include "cuda/solve/merged/doubling.cuh"
+#include "syncfree/cuda/ready/barrier.cuh"
 #include "syncfree/cuda/ready/flag.cuh"
 #include "syncfree/host_device.hpp"
 
@@ -178,12 +179,15 @@ public:
     DeviceScalar<V> value[batch];
   };
 
+  /// Waits for the launch before this one, which makes values, after it has read what the plan says of the row.
   ///   thread  index among those that make the row
   __device__ RowAccumulators(const MergedView<V, I>& M, I position, const AccumulatorMemory& memory, unsigned char* at,
                              unsigned thread)
       : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::row_at(M, position)),
         accumulators_(at + memory.columns), slots_(M, position, own_, at, thread, threads())
   {
+    wait_for_primary_launch();
+    trigger_dependent_launch();
     for_own([&](I e, std::uint32_t slot) {
       accumulators(0)[slot] = N(value_at(own_, e));
       for (unsigned w = 1; w < memory_.warps; ++w) accumulators(w)[slot] = N(0);
@@ -273,6 +277,8 @@ template <class T, class V, class I>
 __global__ void begin_rows(SourceRows<T, V, I> A, MergedView<V, I> M, real_t<T>* size)
 {
   using N = DeviceScalar<T>;
+  wait_for_primary_launch();
+  trigger_dependent_launch();
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (at >= static_cast<std::size_t>(M.n)) return;
   const I position = static_cast<I>(at), lane = static_cast<I>(threadIdx.x % 32);
@@ -324,9 +330,9 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
   using N = DeviceScalar<T>;
   using Row = RowAccumulators<T, V, I, Slots>;
   constexpr int flight = 4;  // parts that are loaded at once
-  const Row row(M, reads.position, memory, at, thread);
   const I p_begin = M.p_begin[reads.position], begin = p_begin + reads.begin, end = p_begin + reads.end;
   const I group_first = M.first_of_group(reads.position);
+  const Row row(M, reads.position, memory, at, thread);
   row.clear_entries(begin, end);
   const I warp = static_cast<I>(thread / 32), lane = static_cast<I>(thread % 32), warps = static_cast<I>(memory.warps);
   for (I chunk = begin + warp; chunk < end; chunk += 32 * warps) {
@@ -354,10 +360,11 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
 }
 
 /// owns       `memory.warps` warps own the rows of P and R at one position after the other
-/// waits      for nothing: what a row reads was made by earlier launches
+/// waits      for the end of the launch before it, which it may overlap: what a row reads was made by earlier launches
 /// publishes  its rows to later launches
-/// order      that of the stream
-/// progress   no waits but barriers
+/// order      that of the stream: values are read and written after wait_for_primary_launch(), and only then may the
+///            next launch start; before it only the plan is read, which no launch on values writes
+/// progress   no waits but barriers and that one
 /// result     reproducible: a warp substitutes rows in order, and the sums of warps are added in order
 /// source     partitioned inverse (Alvarado and Schreiber 1993; growth guard: Higham and Pothen 1994), here with fill;
 ///            inverting a triangle block by block: Higham 2002, 14.2
@@ -371,17 +378,20 @@ __global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std
   for (std::size_t at = blockIdx.x * rows + own; at < count; at += stride)
     substitute_block<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.accumulator_bytes(),
                                      threadIdx.x % threads);
+  wait_for_primary_launch();
 }
 
-/// *growth = max over rows of sum_k |p_ik| s_k, as the bits of a double; one warp per row.
+/// *growth = max over rows of sum_k |p_ik| s_k, as the bits of a double; one warp per row. May overlap the launch
+/// before it, whose values it reads when that has ended.
 template <class T, class V, class I>
 __global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, unsigned long long* growth)
 {
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   if (at >= static_cast<std::size_t>(M.n)) return;
   double sum = 0;
-  const I own = static_cast<I>(at), first = M.first_of_group(own), end = M.p_begin[at + 1];
-  for (I k = M.p_begin[at] + static_cast<I>(threadIdx.x % 32); k < end; k += 32) {
+  const I own = static_cast<I>(at), first = M.first_of_group(own), begin = M.p_begin[at], end = M.p_begin[at + 1];
+  wait_for_primary_launch();
+  for (I k = begin + static_cast<I>(threadIdx.x % 32); k < end; k += 32) {
     const I position = k + 1 == end ? own : first + static_cast<I>(M.p_local[k]);
     sum += abs_value(M.p[k]) * static_cast<double>(size[position]);
   }
