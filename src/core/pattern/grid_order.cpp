@@ -27,15 +27,14 @@ constexpr std::int64_t coordinate(Point point, int axis)
 constexpr bool is_unit(Point step) { return step == unit_of(0) || step == unit_of(1) || step == unit_of(2); }
 constexpr Point all_units = unit_of(0) + unit_of(1) + unit_of(2);
 
-/// The point one step behind each of three, along different axes.
+/// Finds the point of which three are one step behind. These are along different axes, as steps are 3 own - a - b - c.
 inline bool meet(Point a, Point b, Point c, Point* own)
 {
   *own = (a + b + c + all_units) / 3;
-  const Point of_a = *own - a, of_b = *own - b, of_c = *own - c;
-  return of_a + of_b + of_c == all_units && is_unit(of_a) && is_unit(of_b) && is_unit(of_c);
+  return is_unit(*own - a) && is_unit(*own - b) && is_unit(*own - c);
 }
 
-/// The same for two; it has no third coordinate.
+/// The same for two, of a point with two coordinates; one of two equal ones would be no step behind.
 inline bool meet(Point a, Point b, Point* own)
 {
   int coordinates = 0;
@@ -45,7 +44,7 @@ inline bool meet(Point a, Point b, Point* own)
     *own += most;
     coordinates += most > 0;
   }
-  return coordinates == 2 && a != b && is_unit(*own - a) && is_unit(*own - b);
+  return coordinates == 2 && is_unit(*own - a) && is_unit(*own - b);
 }
 
 template <class I> class PointFinder {
@@ -59,7 +58,7 @@ public:
     found_.point[0] = 0;
     for (I row = 1; row < A_.n; ++row)
       if (!visit(row)) return false;
-    return found_.axes > 1 && points_ == A_.n;
+    return points_ == A_.n;
   }
 
 private:

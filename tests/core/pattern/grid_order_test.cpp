@@ -61,6 +61,14 @@ std::vector<Box> boxes()
           {7, 3, 2}, {2, 2, 9}, {6, 7, 8}};
 }
 
+/// True if A(row, row) is a star stencil's grid in natural order.
+bool is_natural(const OwnedPattern<I>& A, const Array<I>& row, const Grid<I>& grid)
+{
+  const OwnedPattern<I> natural = in_order(A, {row.begin(), row.end()});
+  const OwnedPattern<I> expected = star({grid.line, grid.lines, grid.planes});
+  return natural.row_begin == expected.row_begin && natural.column == expected.column;
+}
+
 /// Expects that the order that is found for all sequences of axes gives the pattern of a grid in its natural order.
 void expect_grid(const OwnedPattern<I>& A, Box side)
 {
@@ -83,10 +91,7 @@ void expect_grid(const OwnedPattern<I>& A, Box side)
     EXPECT_EQ(row[0], 0);
     for (int a = 0; a < points.axes; ++a, distance *= points.side[axis[a - 1]])
       EXPECT_EQ(row[distance], points.first[axis[a]]);
-    const OwnedPattern<I> natural = in_order(A, {row.begin(), row.end()});
-    const OwnedPattern<I> expected = star({grid.line, grid.lines, grid.planes});
-    EXPECT_EQ(natural.row_begin, expected.row_begin);
-    EXPECT_EQ(natural.column, expected.column);
+    EXPECT_TRUE(is_natural(A, row, grid));
     std::vector<I> place(row.size());
     for (std::size_t k = 0; k < row.size(); ++k) place[row[k]] = static_cast<I>(k);
     for (I i = 0; i < A.n; ++i)
@@ -144,6 +149,33 @@ TEST(GridOrder, is_found_only_if_no_entry_is_missing_or_added)
   }
 }
 
+/// One entry below the diagonal is another one, in all ways. What is found then, if anything, is a grid.
+TEST(GridOrder, is_not_found_with_a_wrong_entry)
+{
+  for (const Box& side : {Box{3, 4, 1}, Box{5, 2, 1}, Box{3, 2, 3}}) {
+    const OwnedPattern<I> A = in_order(star(side), levels_at_random(side, 1));
+    std::vector<std::pair<I, I>> entries;
+    for (I row = 0; row < A.n; ++row)
+      for (I k = A.row_begin[row]; k < A.row_begin[row + 1] && A.column[k] < row; ++k)
+        entries.emplace_back(row, A.column[k]);
+    int found = 0;
+    for (auto& [row, column] : entries) {
+      const I right = column;
+      for (column = 0; column < row; ++column) {
+        const OwnedPattern<I> B = pattern_with(A.n, entries);
+        GridPoints<I> points;
+        Array<I> order;
+        if (!find_grid_points(B.view(), &points) || !order_by_points(points, {0, 1, 2}, &order)) continue;
+        ++found;
+        EXPECT_TRUE(is_natural(B, order, grid_along(points, {0, 1, 2}))) << row << " reads " << column;
+      }
+      column = right;
+    }
+    EXPECT_GE(found, static_cast<int>(entries.size())) << "the right entry is among them";
+    EXPECT_LE(found, static_cast<int>(2 * entries.size()));
+  }
+}
+
 TEST(GridOrder, is_not_found_where_rows_come_in_other_orders)
 {
   for (const Box& side : {Box{5, 7, 1}, Box{4, 5, 6}}) {
@@ -186,6 +218,13 @@ TEST(GridOrder, has_each_point_once)
   Array<I> row;
   ASSERT_TRUE(find_grid_points(A.view(), &points));
   EXPECT_FALSE(order_by_points(points, {0, 1, 2}, &row));
+  const auto more = pattern_with<I>(5, {{1, 0}, {2, 0}, {3, 1}, {3, 2}, {4, 1}, {4, 2}});
+  EXPECT_FALSE(find_grid_points(more.view(), &points)) << "2 x 2 points and one twice";
+  const auto forked = pattern_with<I>(
+      8, {{1, 0}, {2, 0}, {3, 1}, {4, 1}, {5, 1}, {5, 2}, {6, 3}, {6, 5}, {7, 4}, {7, 5}});
+  EXPECT_FALSE(find_grid_points(forked.view(), &points)) << "an axis goes on twice";
+  const auto four_axes = pattern_with<I>(5, {{1, 0}, {2, 0}, {3, 0}, {4, 0}});
+  EXPECT_FALSE(find_grid_points(four_axes.view(), &points));
 }
 
 /// Columns are not checked before.
