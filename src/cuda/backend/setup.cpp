@@ -221,19 +221,19 @@ private:
     return find_grid_points(DeviceTriangle<I>(true, L, counts.most_lower, true).pattern(), points);
   }
 
-  /// Makes L and U with rows of A in another order. False if an entry would be on another side of the diagonal: then
-  /// nothing is changed. One that changes to the lower side is noticed, as those that are there stay.
+  /// Makes L and U with rows of A in another order, in which entries below the diagonal stay there. If others would
+  /// join them, so that L would have more, returns false and changes nothing.
+  ///   given  of each row, its number in the order that was asked for; the same array if that is the natural one
   bool split_again(const PatternOnDevice<I>& rows, const Array<I>& order, const Array<I>& given)
   {
-    I k = 0;
-    const bool natural = std::all_of(order.begin(), order.end(), [&k](I row) { return row == k++; });
+    const bool natural = std::is_sorted(order.begin(), order.end());
     DeviceArray<I> new_order = natural ? DeviceArray<I>() : DeviceArray<I>(order);
     DeviceFactorPattern<I> made;
     const Orders<I> orders = {new_order.data(), new_order.data()};
     const bool was_split = natural ? split(a_.made.kind, rows.pattern, &made)
                                    : split_permuted<I>(a_.made.kind, rows.pattern, orders, &made);
     if (!was_split || made.lower_column.size() != a_.pattern.lower_column.size()) return false;
-    made.given_row = DeviceArray<I>(given);
+    made.given_row = &given == &order ? copy_of(new_order) : DeviceArray<I>(given);
     DeviceArray<I> columns = natural ? DeviceArray<I>() : copy_of(new_order);
     a_.pattern = std::move(made);
     a_.row_order = std::move(new_order), a_.column_order = std::move(columns);

@@ -193,8 +193,9 @@ TEST(GridOrderOnDevice, is_named_by_the_view_with_its_sides)
 
 TEST(GridOrderOnDevice, is_taken_where_it_is_predicted_to_be_faster)
 {
+  if (short_run()) return;
   using I = std::int32_t;
-  for (const auto& c : cases_of<double, I>(48, 48, 48))
+  for (const auto& c : cases_of<double, I>(64, 64, 64))
     for (const bool trials : {false, true}) {
       SCOPED_TRACE(testing::Message() << c.name << ", trials " << trials);
       SolverOptions options{"auto", 2};
@@ -325,6 +326,7 @@ GridCase<double, std::int32_t> changed(const GridCase<double, std::int32_t>& gri
 
 TEST(GridOrderOnDevice, is_not_taken_by_other_matrices)
 {
+  if (short_run()) return;
   using I = std::int32_t;
   const auto grid = cases_of<double, I>(48, 48, 48)[0];
   const auto without_an_entry = changed(grid, [](I i, std::vector<I>* row) {
@@ -342,9 +344,10 @@ TEST(GridOrderOnDevice, is_not_taken_by_other_matrices)
   EXPECT_FALSE(follows_a_grid(*by_levels)) << by_levels->summarize().plan;
 }
 
-/// L is a grid's, U is not: its odd entry may be below the diagonal in the grid's order, or have no pencil.
+/// L is a grid's, U is not: its odd entry would be below the diagonal in the grid's order, or has no pencil.
 TEST(GridOrderOnDevice, leaves_odd_entries_above_the_diagonal_there)
 {
+  if (short_run()) return;
   using I = std::int32_t;
   const auto grid = cases_of<double, I>(48, 48, 48)[0];
   for (const I odd : {300, 900, 40000, 70000}) {
@@ -363,6 +366,7 @@ TEST(GridOrderOnDevice, leaves_odd_entries_above_the_diagonal_there)
 /// syncfree_auto knows that its own order is as fast as the grid's, and the analysis takes over what it has found.
 TEST(GridOrderOnDevice, is_known_to_the_choice_of_an_order)
 {
+  if (short_run()) return;
   using I = std::int32_t;
   const auto c = cases_of<double, I>(48, 48, 48)[0];
   for (const bool follows : {true, false}) {
