@@ -3,6 +3,7 @@
 #include "cuda/backend/setup.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -178,8 +179,19 @@ private:
 
   /// If the rows come level by level on a grid, and its natural order is predicted to be faster: gives L and U that
   /// order, in which they are the same factor.
-  ///   rows  of A; L and U have been made in the order that was asked for
+  ///   rows  of A; L and U have been made in the order that was asked for, which they keep if memory is short
   bool follow_grid(const PatternOnDevice<I>& rows)
+  {
+    try {
+      return take_order_of_grid(rows);
+    } catch (const Failure& failure) {
+      if (failure.status.code != Code::out_of_memory) throw;
+    } catch (const std::bad_alloc&) {
+    }
+    return false;
+  }
+
+  bool take_order_of_grid(const PatternOnDevice<I>& rows)
   {
     const I* const order = task_.symbolic.row_order;
     GridPoints<I> points;
@@ -191,12 +203,7 @@ private:
     for_parts(worthwhile_threads(a_.nnz, a_.options.threads), order ? parts_of(a_.pattern.n) : 0, [&](std::size_t p) {
       for (I k = first_of_part<I>(p); k < end_of_part(p, a_.pattern.n); ++k) row[k] = order[given[k]];
     });
-    try {
-      if (!split_again(rows, order ? row : given, given)) return false;
-    } catch (const Failure& failure) {
-      if (failure.status.code != Code::out_of_memory) throw;
-      return false;
-    }
+    if (!split_again(rows, order ? row : given, given)) return false;
     a_.grid = found_.grid_of_L = found_.grid_of_U = grid_along(points, chosen->axis);
     return true;
   }
