@@ -61,6 +61,7 @@ struct ChoiceInput {
   /// Microseconds for the lower triangle with pencils of a grid, and with tiles of a star stencil's grid; 0: not
   /// applicable.
   double wavefront_time = 0, tiled_time = 0;
+  double orders_time = 0;  ///< microseconds that b and x take in the order of a grid that rows were given, or 0
   bool tiled_on_device = false;  ///< plans of `tiled` are made on the device, as rows are short
   /// `merged` for the lower triangle: groups (0: not worth a search), entries, levels of the longest group; and
   /// whether these already give all groups, so that no further search is needed.

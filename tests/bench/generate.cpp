@@ -110,10 +110,38 @@ Offset edges_of_primes(std::int64_t rows)
 Matrix make_7pt_primes(std::int64_t rows) { return grid(edges_of_primes(rows), neighbours(3, 1), 1, negative); }
 Matrix make_27pt_primes(std::int64_t rows) { return grid(edges_of_primes(rows), neighbours(3, 3), 1, negative); }
 
+/// Reverse Cuthill-McKee order, but for the order of neighbours: breadth first from the first row, and then reversed.
+Matrix in_rcm_order(const Matrix& A)
+{
+  std::vector<std::int64_t> order = {0}, place(static_cast<std::size_t>(A.n()), -1);
+  place[0] = 0;
+  for (std::size_t next = 0; next < order.size(); ++next)
+    for (std::int64_t k = A.row_begin[order[next]]; k < A.row_begin[order[next] + 1]; ++k) {
+      const std::int64_t other = A.column[k];
+      if (place[other] < 0) order.push_back(other);
+      place[other] = 0;
+    }
+  std::reverse(order.begin(), order.end());
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<std::int64_t>(i);
+  Matrix B;
+  B.block = A.block, B.symmetric = A.symmetric;
+  for (const std::int64_t row : order) {
+    std::vector<std::pair<std::int64_t, double>> entries;
+    for (std::int64_t k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k)
+      entries.emplace_back(place[A.column[k]], A.value[k]);
+    std::sort(entries.begin(), entries.end());
+    for (const auto& [column, value] : entries) B.column.push_back(column), B.value.push_back(value);
+    end_row(&B);
+  }
+  return B;
+}
+
 Matrix make_7pt(std::int64_t rows) { return stencil(rows, 3, 1); }
 Matrix make_27pt(std::int64_t rows) { return stencil(rows, 3, 3); }
 Matrix make_5pt(std::int64_t rows) { return stencil(rows, 2, 1); }
 Matrix make_9pt(std::int64_t rows) { return stencil(rows, 2, 2); }
+Matrix make_7pt_rcm(std::int64_t rows) { return in_rcm_order(make_7pt(rows)); }
+Matrix make_5pt_rcm(std::int64_t rows) { return in_rcm_order(make_5pt(rows)); }
 
 Matrix make_elasticity(std::int64_t rows)
 {
@@ -254,6 +282,8 @@ const std::vector<Generator>& generators()
       {"powerlaw", "graph with power-law degrees, hubs last", make_powerlaw, true},
       {"mesh", "finite elements on a tetrahedral mesh of random points, RCM order", make_mesh, true},
       {"chain", "tridiagonal: every row waits for the one before", make_chain, true},
+      {"7pt_rcm", "7-point stencil on a cube, RCM order", make_7pt_rcm, false},
+      {"5pt_rcm", "5-point stencil on a square, RCM order", make_5pt_rcm, false},
       {"7pt_primes", "7-point stencil on a box whose edges are primes", make_7pt_primes, false},
       {"27pt_primes", "27-point stencil on such a box", make_27pt_primes, false},
       {"narrow_band", "30 random neighbours before each row, at most 300 away", make_narrow_band, false},

@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable  # the one with Debian's packages
 MATRICES = "7pt 27pt 5pt 9pt elasticity banded powerlaw mesh chain".split()
 STAND_INS = "7pt_primes 27pt_primes narrow_band mesh_on_curve mesh_at_random kkt road hubs dense beam two_rows".split()
-TETS = "species tets_jumps tets_convection tets_elasticity tets_elasticity_at_random".split()
+OTHERS = "species tets_jumps tets_convection tets_elasticity tets_elasticity_at_random 7pt_rcm 5pt_rcm".split()
 EVENTS = ("setup", "destroy", "refresh", "apply")
 COMMIT = 'a "commit", so to speak'
 ROW = re.compile(r"^(\S+) (ilu|icc) +(\d+) +(\S+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) ")
@@ -110,7 +110,7 @@ def solutions_are_of_a_good_size(bench):
 
 def levels_are_those_of_the_pattern(bench):
     path = bench.work / "stand_ins.csv"
-    bench.run("-bench_sizes", "400", "-bench_matrices", ",".join(STAND_INS + TETS), "-bench_kinds", "ilu",
+    bench.run("-bench_sizes", "400", "-bench_matrices", ",".join(STAND_INS + OTHERS), "-bench_kinds", "ilu",
               "-bench_threads", "1", "-bench_strategies", "serial", "-bench_csv", path)
     found = {}
     for row in bench.rows + read(path):
@@ -122,9 +122,9 @@ def levels_are_those_of_the_pattern(bench):
         a_level, a_row = float(row["rows_a_level"]), float(row["entries_a_row"])
         levels = int(row["lower_levels"]) + int(row["upper_levels"])
         expect(abs(a_level * levels / (2 * int(row["n"])) - 1) < 1e-2 and a_row > 0, f"granularity of {row}")
-    expect(set(found) == {*MATRICES, *STAND_INS, *TETS}, f"matrices {sorted(found)}")
-    n = {matrix: sizes[0] for matrix, sizes in found.items()}
-    for matrix, levels in (("kkt", (2, 2)), ("chain", (n["chain"], n["chain"])), ("dense", (n["dense"], 1))):
+    expect(set(found) == {*MATRICES, *STAND_INS, *OTHERS}, f"matrices {sorted(found)}")
+    for matrix, levels in (("kkt", (2, 2)), ("chain", 2 * found["chain"][:1]), ("dense", found["dense"][:1] + (1,)),
+                           ("7pt_rcm", (22, 22)), ("5pt_rcm", (39, 39))):
         expect(found[matrix][1:] == levels, f"{matrix}: {found[matrix]}")
 
 

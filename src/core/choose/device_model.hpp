@@ -28,6 +28,11 @@ struct DeviceModel {
   double warps_hop = 0.85;
   double warps_row = 0.025;
 
+  /// Kernels that gather b and scatter x where rows have another order, which `level_order` in one launch needs not: an
+  /// estimate from two launches of the host and from bytes.
+  double orders_begin = 7;
+  double orders_row = 2.5e-5;
+
   /// `level_order` by inodes: fitted on an H100 to 18 factors. An entry has a value, and a column index that it shares
   /// with its inode.
   double nodes_begin = 0;

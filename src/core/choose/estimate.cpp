@@ -62,6 +62,11 @@ Estimate estimate_level_order(const ChoiceInput& f)
   return {"level_order", PlanForm::inodes, nodes, 0};
 }
 
+double time_of_orders(std::int64_t rows)
+{
+  return model.orders_begin + model.orders_row * static_cast<double>(rows);
+}
+
 /// Inodes on the lines or planes of a grid.
 static Estimate tiled_times_of_inodes(const ChoiceInput& f)
 {
@@ -103,7 +108,7 @@ static Estimate tiled_times(const ChoiceInput& f)
 
 Estimate estimate_wavefront(const ChoiceInput& f)
 {
-  Estimate e = {"wavefront", PlanForm::pencils, 2 * f.wavefront_time,
+  Estimate e = {"wavefront", PlanForm::pencils, 2 * f.wavefront_time + f.orders_time,
                 model.lines_plan_begin + model.lines_plan_entry * static_cast<double>(f.nnz)};
   if (f.wavefront_time <= 0) e.why_not = "the rows are not the points of a grid with pencils, or no plan could be made";
   else if (f.levels < least_levels) e.why_not = few_levels;
@@ -115,6 +120,7 @@ Estimate estimate_tiled(const ChoiceInput& f)
 {
   if (f.rows == 0) return {"tiled", PlanForm::any, 0, 0, "there are no rows"};
   Estimate e = tiled_times(f);
+  e.apply += f.orders_time;
   const double mean = static_cast<double>(f.nnz) / 2 / static_cast<double>(f.rows);
   if (estimate_wavefront(f).applies()) e.why_not = "wavefront is faster";
   else if (!f.regular) e.why_not = "dependences cross tiles, as rows differ in bandwidth";
@@ -148,7 +154,7 @@ Estimate estimate_merged(const ChoiceInput& f)
   const double length = f.merged_entries / static_cast<double>(f.rows);
   const double of_group = model.merged_group + model.merged_length * length;
   const double left = f.merged_is_known ? model.merged_plan_rest : 1;
-  return {"merged", PlanForm::groups, merged_time_of_rows(f, entries) + of_group * groups,
+  return {"merged", PlanForm::groups, merged_time_of_rows(f, entries) + of_group * groups + f.orders_time,
           left * merged_plan_time(f, entries, f.merged_longest)};
 }
 

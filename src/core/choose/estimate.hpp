@@ -31,6 +31,9 @@ inline double total_time(const ChoiceInput& f, const Estimate& e)
 ///   longest          entries of the longest row of a triangle
 bool warps_solve_blocks(std::int64_t rows_of_largest, std::int64_t rows, std::int64_t blocks, std::int64_t longest);
 
+/// Returns the microseconds that it takes to gather b in the order of the rows and to scatter x.
+double time_of_orders(std::int64_t rows);
+
 Estimate estimate_level_order(const ChoiceInput& f);  ///< applies to each triangle, and needs the least memory
 Estimate estimate_wavefront(const ChoiceInput& f);
 Estimate estimate_tiled(const ChoiceInput& f);

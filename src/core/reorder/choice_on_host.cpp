@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "choice.hpp"
+#include "core/choose/estimate.hpp"
 #include "core/choose/grid_times.hpp"
-#include "core/pattern/grid.hpp"
+#include "core/pattern/grid_order.hpp"
 #include "core/schedule/bandwidth.hpp"
 #include "core/support/instantiate.hpp"
 
@@ -39,6 +40,16 @@ void check(Status status)
   if (!status.ok()) throw Failed{std::move(status)};
 }
 
+/// If rows come level by level on a grid, a device solves them in its natural order.
+template <class I> void take_grid_of_levels(const PatternView<I>& A, Grid<I>* grid, ChoiceInput* f)
+{
+  GridPoints<I> points;
+  if (!find_grid_points(A, &points) || A.nnz() != A.n + 2 * entries_below(points)) return;
+  *grid = grid_along(points, {0, 1, 2});
+  f->longest = points.axes;
+  f->orders_time = time_of_orders(f->rows);
+}
+
 template <class T, class I> class HostProspects : public OrderingProspects {
 public:
   HostProspects(const CsrView<T, I>& A, int threads) : A_(A), threads_(threads) {}
@@ -49,9 +60,10 @@ public:
     const PatternView<I>& P = A_.pattern;
     ChoiceInput& f = given.input;
     f = describe_rows(P, longest_of(P, threads_));
-    const Grid<I> grid = find_grid(P, true, static_cast<I>(std::max(f.node_size, 1)));
+    Grid<I> grid = find_grid(P, true, static_cast<I>(std::max(f.node_size, 1)));
+    if (f.node_size == 0 && !grid.star) take_grid_of_levels(P, &grid, &f);
     const bool is_grid = f.node_size == 0 && grid.may_have_levels(P.n);
-    if (is_grid && grid.star && follows_grid(grid)) f.levels = grid.levels();
+    if (f.orders_time > 0 || (is_grid && grid.star && follows_grid(grid))) f.levels = grid.levels();
     else f.levels = count_levels(is_grid ? P.n : most_counted_levels, &given.has_more_levels);
     describe_grid(P, grid, &f);
     if (has_pencils(grid, f)) f.wavefront_time = time_of_pencil_work(pencils_of(grid, f));

@@ -19,12 +19,15 @@ struct RowCounts {
 };
 
 /// Arrays as in FactorPattern.
-///   *_source  index of the entry of A, or -1; IC has no lower_source
+///   *_source   index of the entry of A, or -1; IC has no lower_source
+///   given_row  if the rows have another order than was asked for, with the same factor: of each row, its number in
+///              that one; else empty
 template <class I> struct DeviceFactorPattern {
   Kind kind = Kind::ilu;
   I n = 0;
   DeviceArray<I> lower_begin, lower_column, upper_begin, upper_column;
   DeviceArray<I> lower_source, upper_source, diagonal_source;
+  DeviceArray<I> given_row;
   RowCounts counts;
 
   DevicePattern<I> lower() const { return triangle_of(lower_begin, lower_column); }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/choose/estimate.hpp"
 #include "core/schedule/bandwidth.hpp"
 #include "core/support/instantiate.hpp"
 #include "cuda/backend/pair_update.hpp"
@@ -309,6 +310,7 @@ template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
   if (f.expected_applies == 0 || memory_is_short_) return f;  // the other features cost time and are not needed
   f.longest = found_.longest();
   f.wavefront_time = wavefront_time_;
+  if (!a_.has_given_order() && !a_.row_order.empty()) f.orders_time = time_of_orders(f.rows);
   f.tiled_time = tile_.time;
   f.tiled_on_device = rows_fit_tiles() && !L().grid.star;
   f.regular = is_regular();

@@ -14,6 +14,7 @@
 #include "core/support/parallel.hpp"
 #include "cuda/analysis/inodes.hpp"
 #include "cuda/analysis/triangle.hpp"
+#include "cuda/backend/grid_order.hpp"
 #include "cuda/backend/setup.hpp"
 
 namespace syncfree::cuda {
@@ -74,6 +75,13 @@ public:
   {
     return !a_.by_blocks && (chooses() || asks_for("tiled")) && a_.options.blocks.tile_rows == 0;
   }
+  /// True if pencils of a grid may be chosen.
+  bool wants_wavefront() const;
+  /// What may be chosen where rows turn out to be those of a grid in another order.
+  GridWishes grid_wishes() const
+  {
+    return {wants_wavefront(), wants_tiles(), is_auto(), a_.options.single_storage, a_.options.expected_applies};
+  }
   /// Estimates pencils and tiles from the grid alone, which is still a guess. No tile is chosen if pencils apply.
   void guess_tiles(const Grid<I>& grid);
 
@@ -93,7 +101,6 @@ private:
   void confirm_tiles();
   double time_of_wavefront(const Grid<I>& grid, std::int64_t longest, std::int64_t levels) const;
   TileChoice find_tile(const Grid<I>& grid) const;
-  bool wants_wavefront() const;
 
   void choose_by_trials();
   std::vector<std::string> trial_strategies();

@@ -8,6 +8,7 @@
 
 #include "core/reorder/choice.hpp"
 #include "core/support/instantiate.hpp"
+#include "cuda/backend/grid_order.hpp"
 #include "cuda/ordering/discarded_fill.hpp"
 #include "cuda/solve/tiled/tiled.hpp"
 #include "cuda/solve/wavefront/wavefront.hpp"
@@ -35,6 +36,7 @@ public:
     f = describe_rows(A, 0);
     A_.grid_of_L = find_grid(A, true);
     const Grid<I>& grid = A_.grid_of_L;
+    if (f.node_size == 0 && !grid.star && look_at_points(&f)) return given;
     if (f.node_size == 0 && grid.star && follows_grid(A_.rows.pattern, grid)) {
       f.levels = grid.levels();
       f.longest = grid.longest_of_star();
@@ -82,6 +84,23 @@ public:
 
 private:
   const DeviceFactorPattern<I>& pattern() const { return *A_.split; }
+
+  /// If the rows come level by level on a grid, and the analysis will give them its natural order: describes that.
+  bool look_at_points(ChoiceInput* f)
+  {
+    const PatternView<I>& A = A_.A;
+    GridPoints<I> points;
+    if (!find_grid_points(A, &points) || A.nnz() != A.n + 2 * entries_below(points)) return false;
+    const bool all = request_.strategy == "auto";
+    const GridWishes wishes = {all, all, true, request_.single_storage, request_.expected_applies};
+    const std::optional<GridProspect> found = find_fastest_axes<T, I>(points, nullptr, wishes);
+    if (!found) return false;
+    const int threads = f->threads;
+    *f = found->input;
+    f->threads = threads;
+    A_.points = std::move(points);
+    return true;
+  }
 
   void split()
   {

@@ -153,9 +153,12 @@ public:
       const Status status = check_half();
       if (!status.ok()) return status;
       with_vectors(b, x, [&](const T* from, T* to) {
-        if (!natural()) gather(n(), analysis_->row_order.data(), from, to, stream(), block_size());
-        solve_one(lower, natural() ? from : to, to, {});
-        if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), false, to, to, stream());
+        const Analysis<T, I>& a = *analysis_;
+        T* y = a.has_given_order() ? to : a.work.data();
+        if (!natural()) gather(n(), a.row_order.data(), from, y, stream(), block_size());
+        solve_one(lower, natural() ? from : y, y, {});
+        if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), false, y, y, stream());
+        if (y != to) scatter(n(), a.pattern.given_row.data(), y, to, stream());
       });
       return calls_.end_solve(x, rows());
     });
@@ -168,10 +171,13 @@ public:
       const Status status = check_half();
       if (!status.ok()) return status;
       with_vectors(b, x, [&](const T* from, T* to) {
-        T* z = natural() ? to : analysis_->work.data();
-        if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), true, from, z, stream());
-        solve_one(upper, kind() == Kind::icc ? z : from, z, {});
-        if (z != to) scatter(n(), analysis_->column_order.data(), z, to, stream(), block_size());
+        const Analysis<T, I>& a = *analysis_;
+        T* z = natural() ? to : a.work.data();
+        const T* y = from;
+        if (!a.has_given_order()) gather(n(), a.pattern.given_row.data(), from, z, stream()), y = z;
+        if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), true, y, z, stream()), y = z;
+        solve_one(upper, y, z, {});
+        if (z != to) scatter(n(), a.column_order.data(), z, to, stream(), block_size());
       });
       return calls_.end_solve(x, rows());
     });
@@ -220,6 +226,8 @@ public:
       read_values(f.lower_values(), &v.lower);
       read_values(f.upper_values(), &v.upper);
       read_values(f.inverse_pivot(), &v.inverse_pivot);
+      if (!analysis_->has_given_order()) fetch_pattern(analysis_.get());
+      put_in_given_order(*analysis_, &v);
     } catch (const Failure&) {
       v = FactorValues<T>();
     }
@@ -452,10 +460,17 @@ private:
     if (!factored_) return not_factored();
     if (kind() == Kind::ilu) return {};
     I& row = analysis_->bad_root;
-    if (row == -2) row = find_bad_root(n(), inverse_pivot(), stream());
+    if (row == -1) return {};
+    DeviceArray<T> known;
+    if (!analysis_->has_given_order()) {
+      known = DeviceArray<T>(rows());
+      scatter(n(), analysis_->pattern.given_row.data(), inverse_pivot(), known.data(), stream());
+    }
+    const DeviceArray<T>& inverses = known.empty() ? analysis_->factorization->inverse_pivot() : known;
+    if (row == -2) row = find_bad_root(n(), inverses.data(), stream());
     if (row < 0) return {};
     T inverse;
-    analysis_->factorization->inverse_pivot().read(&inverse, row, 1, stream());
+    inverses.read(&inverse, row, 1, stream());
     const T pivot = T(1) / inverse;
     Status status = failed(Code::negative_pivot, row);
     status.value = real_part(pivot);

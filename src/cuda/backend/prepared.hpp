@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/pattern/grid.hpp"
+#include "core/pattern/grid_order.hpp"
 #include "cuda/analysis/factor_pattern.hpp"
 #include "cuda/analysis/inodes.hpp"
 #include "cuda/analysis/levels.hpp"
@@ -44,6 +44,7 @@ template <class I> struct TriangleSearches {
 ///   split         L and U of A in natural order, if split() has made them: then the columns are checked
 ///   searches      begun for these
 ///   grid_of_L, grid_of_U, regular  guesses that the analysis would make, if there is a split
+///   points        of the grid, if rows in natural order come level by level; else there are no axes
 ///   has_full_rows the columns are known to be without a fault
 ///   orderings     orders that were made
 ///   memory_before bytes of the process before all this
@@ -59,6 +60,7 @@ template <class I> struct PreparedMatrix {
   std::optional<TriangleSearches<I>> searches;
   Grid<I> grid_of_L = {}, grid_of_U = {};
   std::optional<bool> regular;
+  GridPoints<I> points;
   bool has_full_rows = false;
   std::vector<Made> orderings;
   std::int64_t memory_before = 0;

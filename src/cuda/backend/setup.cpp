@@ -3,15 +3,18 @@
 #include "cuda/backend/setup.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "core/choose/estimate.hpp"
+#include "core/pattern/grid_order.hpp"
 #include "core/pattern/transpose.hpp"
 #include "core/schedule/bandwidth.hpp"
 #include "core/support/instantiate.hpp"
 #include "cuda/analysis/host_analysis.hpp"
+#include "core/support/parallel.hpp"
 #include "cuda/backend/choose.hpp"
 #include "cuda/backend/prepared.hpp"
 #include "cuda/base/parallel_invoke.hpp"
@@ -57,10 +60,11 @@ public:
     Status status = task_.prepared ? Status() : check_row_offsets(task_.A, a_.options.threads);
     if (!status.ok()) return status;
     a_.nnz = task_.A.nnz();
+    a_.has_orders = task_.symbolic.row_order || task_.symbolic.ordering;
     if (is_for_host()) status = analyse_on_host();
     else if (!split_if_possible()) status = make_on_host();
     if (!status.ok()) return status;
-    if (!a_.row_order.empty()) a_.work = DeviceArray<T>(a_.vector_size());
+    if (!a_.row_order.empty() || !a_.has_given_order()) a_.work = DeviceArray<T>(a_.vector_size());
     chooser_.choose_and_make();
     if (a_.factorization) a_.factorization->use(a_.solver[lower].get());
     make_work(&a_);
@@ -165,10 +169,11 @@ private:
   {
     PreparedMatrix<I>& from = *task_.prepared;
     a_.pattern = std::move(*from.split);
-    found_.A = task_.A;
     found_.grid_of_L = from.grid_of_L, found_.grid_of_U = from.grid_of_U;
     if (chooser_.chooses()) found_.regular = from.regular;
-    if (a_.made.kind == Kind::icc) keep_rows(take_rows());
+    PatternOnDevice<I> rows = take_rows();
+    follow_grid(rows);  // where there are points, nothing was searched
+    keep_rows_or_A(std::move(rows));
     make_triangles();
     find_levels_and_nodes(from.searches ? &*from.searches : nullptr);
     from.searches.reset();  // its memory is for the plans
@@ -185,11 +190,18 @@ private:
   {
     PatternOnDevice<I> rows = take_rows();
     if (!split(a_.made.kind, rows.pattern, &a_.pattern, [&] { look_at_rows(task_.A, task_.A); })) return false;
-    found_.A = task_.A;
-    if (a_.made.kind == Kind::icc) keep_rows(std::move(rows));
+    if (!found_.grid_of_L.star) follow_grid(rows);
+    keep_rows_or_A(std::move(rows));
     make_triangles();
     find_levels_and_nodes();
     return true;
+  }
+
+  /// For look_at(), and to recognise the pattern again.
+  void keep_rows_or_A(PatternOnDevice<I> rows)
+  {
+    if (a_.row_order.empty()) found_.A = task_.A;
+    if (!a_.row_order.empty() || a_.made.kind == Kind::icc) keep_rows(std::move(rows));
   }
 
   /// False if the pattern of A or an order is invalid, or if the permuted matrix lacks a diagonal entry or, for IC, is
@@ -204,16 +216,87 @@ private:
     const I* const column = one_order ? row : a_.column_order.data();
     if (!split_permuted<I>(a_.made.kind, rows.pattern, {row, column}, &a_.pattern)) return false;
     if (one_order) a_.column_order = copy_of(a_.row_order);
-    keep_rows(std::move(rows));
+    const bool on_grid = one_order && !task_.symbolic.ordering && follow_grid(rows);
+    keep_rows_or_A(std::move(rows));
     make_triangles();
     if (has_no_grid()) {
       found_.regular = false;
-    } else {
+    } else if (!on_grid) {
       found_.sample_of_L = sample_of(*found_.L, 1), found_.sample_of_U = sample_of(*found_.U, 1);
       look_at_rows(found_.sample_of_L, found_.sample_of_U);
     }
     find_levels_and_nodes();
     chooser_.guess_tiles(found_.grid_of_L);
+    return true;
+  }
+
+  /// If the rows come level by level on a grid, and its natural order is predicted to be faster: gives L and U that
+  /// order, in which they are the same factor.
+  ///   rows  of A; L and U have been made in the order that was asked for, which they keep if memory is short
+  bool follow_grid(const PatternOnDevice<I>& rows)
+  {
+    try {
+      return take_order_of_grid(rows);
+    } catch (const Failure& failure) {
+      if (failure.status.code != Code::out_of_memory) throw;
+    } catch (const std::bad_alloc&) {
+    }
+    return false;
+  }
+
+  bool take_order_of_grid(const PatternOnDevice<I>& rows)
+  {
+    const I* const order = task_.symbolic.row_order;
+    GridPoints<I> points;
+    if (!find_points(&points)) return false;
+    const auto chosen = find_fastest_axes<T>(points, order, chooser_.grid_wishes());
+    Array<I> given, row;
+    if (!chosen || !order_by_points(points, chosen->axis, &given)) return false;
+    if (order) row.resize(given.size());
+    for_parts(worthwhile_threads(a_.nnz, a_.options.threads), order ? parts_of(a_.pattern.n) : 0, [&](std::size_t p) {
+      for (I k = first_of_part<I>(p); k < end_of_part(p, a_.pattern.n); ++k) row[k] = order[given[k]];
+    });
+    if (!split_again(rows, order ? row : given, given)) return false;
+    a_.grid = found_.grid_of_L = found_.grid_of_U = grid_along(points, chosen->axis);
+    return true;
+  }
+
+  /// Finds the points of the rows in the order that was asked for, unless lengths of rows or the first rows show that
+  /// there are none.
+  bool find_points(GridPoints<I>* points)
+  {
+    const GridWishes wishes = chooser_.grid_wishes();
+    const RowCounts& counts = a_.pattern.counts;
+    const bool has_star_rows = counts.most_lower == counts.most_upper && counts.most_lower >= 2 &&
+                               counts.most_lower <= 3 &&
+                               a_.pattern.lower_column.size() == a_.pattern.upper_column.size();
+    if (!task_.factorizes || !has_star_rows || a_.pattern.n < 4 || (!wishes.wavefront && !wishes.tiles)) return false;
+    if (a_.row_order.empty()) {
+      if (!task_.prepared) return find_grid_points(task_.A, points);
+      *points = std::move(task_.prepared->points);
+      return points->axes > 0;
+    }
+    const DevicePattern<I> L = a_.pattern.lower();
+    if (!may_come_by_levels(fetch_rows<I>(L, {0, 1, 2}))) return false;
+    return find_grid_points(DeviceTriangle<I>(true, L, counts.most_lower, true).pattern(), points);
+  }
+
+  /// Makes L and U with rows of A in another order, in which entries below the diagonal stay there. If others would
+  /// join them, so that L would have more, returns false and changes nothing.
+  ///   given  of each row, its number in the order that was asked for; the same array if that is the natural one
+  bool split_again(const PatternOnDevice<I>& rows, const Array<I>& order, const Array<I>& given)
+  {
+    const bool natural = std::is_sorted(order.begin(), order.end());
+    DeviceArray<I> new_order = natural ? DeviceArray<I>() : DeviceArray<I>(order);
+    DeviceFactorPattern<I> made;
+    const Orders<I> orders = {new_order.data(), new_order.data()};
+    const bool was_split = natural ? split(a_.made.kind, rows.pattern, &made)
+                                   : split_permuted<I>(a_.made.kind, rows.pattern, orders, &made);
+    if (!was_split || made.lower_column.size() != a_.pattern.lower_column.size()) return false;
+    made.given_row = &given == &order ? copy_of(new_order) : DeviceArray<I>(given);
+    DeviceArray<I> columns = natural ? DeviceArray<I>() : copy_of(new_order);
+    a_.pattern = std::move(made);
+    a_.row_order = std::move(new_order), a_.column_order = std::move(columns);
     return true;
   }
 

@@ -45,7 +45,8 @@ template <class I> struct PendingMergePlans {
 template <class T, class I> struct Analysis {
   bool by_blocks = false;  ///< A and the factor are of dense blocks, of one row or more
   I nnz = 0;               ///< of A
-  FactorPattern<I> made;  ///< orders after fetch_orders(), triangles after fetch_pattern()
+  FactorPattern<I> made;  ///< orders after fetch_orders(), triangles after fetch_pattern(), both as they were asked for
+  Array<I> lower_entry, upper_entry;  ///< of `made`: index of each entry in `pattern`; empty: its own
   DeviceFactorPattern<I> pattern;
   DeviceLevels<I> lower_levels;
   SolverOptions options;
@@ -56,7 +57,9 @@ template <class T, class I> struct Analysis {
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by TriangleIndex; transposed ones when first needed
   RecordedRefresh<T, I> recorded;
   std::unique_ptr<PairSolver<T>> pair;  ///< L and U, if one launch is faster
-  DeviceArray<I> row_order, column_order;                     ///< empty in natural order
+  DeviceArray<I> row_order, column_order;  ///< empty in natural order
+  bool has_orders = false;  ///< orders were given or made; with pattern.given_row, rows may have another one
+  Grid<I> grid = {};        ///< if there is pattern.given_row: its natural order is that of the rows
   RowBlocks<I> blocks;  ///< of rows in their order, if a warp can solve each; else empty
   DeviceArray<T> work;       ///< a vector if orders or solvers require it
   DeviceArray<T> wide_work;  ///< a vector for each of several right-hand sides
@@ -76,6 +79,8 @@ template <class T, class I> struct Analysis {
     const auto size = static_cast<std::size_t>(options.block_size);
     return size * size;
   }
+  /// True if the rows of L and U have the order that was asked for.
+  bool has_given_order() const { return pattern.given_row.empty(); }
   /// Entries of a vector.
   std::size_t vector_size() const
   {
@@ -144,6 +149,9 @@ bool is_made_of(const Analysis<T, I>& a, const PatternView<I>& A, const PatternV
 
 /// Summarizes all but the factorization's data.
 template <class T, class I> Summary summarize_analysis(const Analysis<T, I>& a);
+
+/// Puts values that are in the order of a->pattern into that of a->made, which fetch_pattern() has made.
+template <class T, class I> void put_in_given_order(const Analysis<T, I>& a, FactorValues<T>* values);
 
 /// Copies the orders to a->made, unless that has been done.
 template <class T, class I> void fetch_orders(Analysis<T, I>* a);

@@ -244,6 +244,14 @@ template <class T, class I> void DeviceFactorization<T, I>::queue_rows(const Tas
   }
 }
 
+template <class T, class I> I DeviceFactorization<T, I>::find_row(I given, cudaStream_t stream) const
+{
+  if (pattern_.given_row.empty()) return given;
+  std::vector<I> all(pattern_.given_row.size());
+  pattern_.given_row.read(all.data(), 0, all.size(), stream);
+  return static_cast<I>(std::find(all.begin(), all.end(), given) - all.begin());
+}
+
 /// Returns the error of an attempt row by row, with the numbers of the row that failed.
 template <class T, class I>
 Status DeviceFactorization<T, I>::status_of_rows(const Task& task, const Outcome& outcome)
@@ -253,7 +261,7 @@ Status DeviceFactorization<T, I>::status_of_rows(const Task& task, const Outcome
   if (outcome.failure % 2) return failed(Code::not_finite, row);
   double described[2];
   if (single_) queue_rows(task);  // values as they were before they were rounded
-  launch(describe_row<T, I>, {1, 32, 0, task.stream}, factor_view(), row, described_.data());
+  launch(describe_row<T, I>, {1, 32, 0, task.stream}, factor_view(), find_row(row, task.stream), described_.data());
   described_.read(described, 0, 2, task.stream);
   Status status = failed(Code::zero_pivot, row);
   status.value = described[0];
@@ -275,6 +283,7 @@ template <class T, class I> FactorView<T, I> DeviceFactorization<T, I>::factor_v
       pattern_.upper_source.data(),
       pattern_.diagonal_source.data(),
       levels_.row.data(),
+      pattern_.given_row.data(),
       as_device(lower_.data()),
       as_device(upper_.data()),
       as_device(inverse_pivot_.data()),

@@ -25,7 +25,7 @@ namespace syncfree::cuda {
 /// Result of an attempt.
 struct Outcome {
   static constexpr unsigned long long none = ~0ull;
-  unsigned long long failure;  ///< of the first row that failed: 2 row, + 1 if its values are not finite; or none
+  unsigned long long failure;  ///< of the first row that failed: 2 given_row, + 1 if it is not finite; or none
   int repaired;                ///< pivots that the rule `inblocks` has changed
 };
 
@@ -91,6 +91,8 @@ private:
   /// Throws Failure if a wait was given up.
   Outcome read_outcome(cudaStream_t stream) const;
   Status status_of_rows(const Task& task, const Outcome& outcome);
+  /// Returns the row with that number in the given order.
+  I find_row(I given, cudaStream_t stream) const;
   double dominance_shift(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream);
 
   using DeviceFactor<T, I>::pattern_, DeviceFactor<T, I>::single_;

@@ -20,6 +20,7 @@ template <class T, class I> struct FactorView {
   bool single;  ///< values will be stored in single precision and must fit
   const I *lower_begin, *lower_column, *upper_begin, *upper_column;
   const I *lower_source, *upper_source, *diagonal_source, *order;
+  const I* given_row;  ///< numbers of the rows where they are reported; nullptr: their own
   DeviceScalar<T> *lower, *upper, *inverse_pivot;  ///< inverse_pivot: the pivot itself until the row is finished
 };
 
@@ -92,7 +93,7 @@ __device__ DeviceScalar<T> mend_pivot(const FactorView<T, I>& F, I i, DeviceScal
 {
   using N = DeviceScalar<T>;
   using R = decltype(real_of(N(0)));
-  const unsigned long long key = 2 * static_cast<unsigned long long>(i);
+  const unsigned long long key = 2 * static_cast<unsigned long long>(F.given_row ? F.given_row[i] : i);
   if (!all_finite || !finite(pivot)) {
     red_min_relaxed(&outcome->failure, key + 1);
     return pivot;

@@ -286,6 +286,25 @@ TEST(Auto, takes_level_order_where_memory_is_short)
   EXPECT_EQ(choice.reason, "device memory is short");
 }
 
+/// `level_order` reads b and stores x in any order, other strategies do not.
+TEST(Auto, counts_the_time_that_vectors_take_in_the_order_of_a_grid)
+{
+  ChoiceInput input = on_device(2146689, 385, 3, 50);
+  input.wavefront_time = 100;
+  const double pencils = estimate_wavefront(input).apply, by_levels = estimate_level_order(input).apply;
+  input.orders_time = 60;
+  EXPECT_DOUBLE_EQ(estimate_wavefront(input).apply, pencils + 60);
+  EXPECT_DOUBLE_EQ(estimate_level_order(input).apply, by_levels);
+  EXPECT_EQ(choose_strategy(input).strategy, "wavefront");
+  input.orders_time = by_levels - pencils;
+  EXPECT_EQ(choose_strategy(input).strategy, "level_order") << "the plan takes time, too";
+  input.wavefront_time = 0, input.tiled_time = 10;
+  const double tiles = estimate_tiled(input).apply;
+  input.orders_time = 0;
+  EXPECT_DOUBLE_EQ(estimate_tiled(input).apply, tiles - (by_levels - pencils));
+  EXPECT_GT(time_of_orders(1000000), time_of_orders(1000));
+}
+
 ChoiceInput with_groups(std::int64_t levels, bool known)
 {
   ChoiceInput input = on_device(100000, levels, 5, 50);

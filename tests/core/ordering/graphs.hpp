@@ -47,6 +47,29 @@ template <class I> OwnedPattern<I> grid_pattern(I x, I y, I z, bool box)
   return pattern_with(lower.n, entries);
 }
 
+/// Makes A(order, order).
+template <class I> OwnedPattern<I> in_order(const OwnedPattern<I>& A, const std::vector<I>& order)
+{
+  std::vector<I> place(order.size());
+  for (std::size_t r = 0; r < order.size(); ++r) place[order[r]] = static_cast<I>(r);
+  std::vector<std::vector<I>> rows;
+  for (const I row : order) {
+    rows.emplace_back();
+    for (I k = A.row_begin[row]; k < A.row_begin[row + 1]; ++k) rows.back().push_back(place[A.column[k]]);
+    std::sort(rows.back().begin(), rows.back().end());
+  }
+  return pattern_of(rows);
+}
+
+/// Orders the points of a grid by their distance from the first corner, at random among equals.
+template <class I> std::vector<I> order_by_levels(I x, I y, I z, unsigned seed)
+{
+  std::vector<I> order = random_order<I>(seed, x * y * z);
+  const auto level = [&](I row) { return row % x + row / x % y + row / x / y; };
+  std::stable_sort(order.begin(), order.end(), [&](I a, I b) { return level(a) < level(b); });
+  return order;
+}
+
 template <class I> OwnedPattern<I> random_symmetric(unsigned seed, I n, unsigned percent)
 {
   const auto upper = random_triangle<I>(seed, n, percent, false);

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "core/choose/estimate.hpp"
 #include "core/ordering/graphs.hpp"
 
 namespace syncfree {
@@ -352,6 +353,21 @@ TEST(OrderingChoiceOf, a_grid_with_many_levels_is_its_natural_order)
   EXPECT_FALSE(choice.ordering()) << choice.reason;
   EXPECT_EQ(choice.candidates[0].levels, 899);
   EXPECT_FALSE(choice.candidates[0].has_more);
+}
+
+/// A device solves it as the grid, but for the permutation of the vectors.
+TEST(OrderingChoiceOf, a_grid_in_the_order_of_its_levels_is_that_order)
+{
+  const auto grid = grid_pattern<std::int32_t>(600, 300, 1, false);
+  const auto A = in_order(grid, order_by_levels<std::int32_t>(600, 300, 1, 3));
+  const OrderingChoice natural = chosen_for(grid, laplacian_of(grid, 0)), choice = chosen_for(A, laplacian_of(A, 0));
+  EXPECT_FALSE(choice.ordering()) << choice.reason;
+  EXPECT_EQ(choice.reason, natural.reason);
+  EXPECT_EQ(choice.candidates[0].levels, 899);
+  EXPECT_FALSE(choice.candidates[0].has_more);
+  const double of_grid = natural.candidates[0].apply, apply = choice.candidates[0].apply;
+  EXPECT_NEAR(apply, of_grid + time_of_orders(A.n), 0.2 * apply) << "the sides may come in another sequence";
+  EXPECT_GT(apply, of_grid);
 }
 
 TEST(Unsymmetry, is_that_of_the_sampled_rows)
