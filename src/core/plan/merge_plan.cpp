@@ -299,7 +299,7 @@ template <class I> void number_outside(const MergeRule& rule, MergePlan<I>* plan
 /// Rows that a forecast examines, in how many samples, and the level width above which it examines none.
 constexpr std::int64_t sample = 6000, samples = 3, widest = 1500, least_levels_of_sample = 8;
 constexpr std::int64_t few_rows = 48000;      ///< take no longer than a sample on a device
-constexpr std::int64_t longest_merged = 2048;  ///< entries of a row
+constexpr std::int64_t longest_merged = 8192;  ///< entries of a row
 
 template <class I> std::vector<Run<I>> make_runs(const Task<I>& task, const std::vector<LevelRange>& levels)
 {
