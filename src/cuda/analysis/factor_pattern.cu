@@ -466,7 +466,8 @@ bool split_permuted(Kind kind, const DevicePattern<I>& A, const Orders<I>& order
   const bool too_many = static_cast<std::uint64_t>(A.n) >> 32;  // for the keys of sort_long_rows()
   if (A.n == 0 || too_many || (kind == Kind::icc && !one_order)) return false;
   const std::size_t n = static_cast<std::size_t>(A.n);
-  const DeviceArray<I> column_place(n), row_place(one_order ? 0 : n);
+  DeviceArray<I> column_place(n), row_place(one_order ? 0 : n);
+  column_place.fill(0xff, nullptr), row_place.fill(0xff, nullptr);  // what is no permutation leaves some unset
   const LaunchParameters by_row = {blocks_for(n, threads_a_block), threads_a_block};
   const LaunchParameters by_lanes = {blocks_of_rows(A.n), threads_a_block};
   launch(find_places<I>, by_row, A.n, orders.column, column_place.data());

@@ -23,7 +23,8 @@ public:
              cudaStream_t stream)
   {
     if (refused_ || !update.is_slow() || !factor->would_repeat(A, rule)) return false;
-    if (recording_ && revisions_ != update.revisions()) recording_.reset();
+    if (recording_ && !(revisions_ == update.revisions() && value_ == A.value && is_same_rule(rule_, rule)))
+      recording_.reset();
     if (!recording_ && !record(factor, update, A, rule)) return false;
     factor->repeat(A, stream);
     recording_->launch(stream, [&](cudaStream_t in) {
@@ -51,12 +52,14 @@ private:
       refused_ = true;
       return false;
     }
-    revisions_ = update.revisions();
+    revisions_ = update.revisions(), value_ = A.value, rule_ = rule;
     return true;
   }
 
   std::optional<GraphRecording> recording_;
   std::pair<std::uint64_t, std::uint64_t> revisions_;  ///< of the solvers that were recorded
+  const T* value_ = nullptr;                           ///< of A, which was recorded
+  PivotRule rule_;
   bool refused_ = false;
 };
 

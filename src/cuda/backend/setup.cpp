@@ -75,12 +75,14 @@ public:
   }
 
 private:
-  /// True if the host makes L, U and all that analyse_on_host() makes of them in less time than the device.
+  /// True if the host makes L, U and all that analyse_on_host() makes of them in less time than the device. It does not
+  /// look for a grid by levels.
   bool is_for_host() const
   {
     const SymbolicOptions<I>& s = task_.symbolic;
     const bool natural = !s.row_order && !s.column_order && !s.ordering;
-    return s.levels == 0 && natural && !task_.prepared && task_.A.n > 0 && host_analyses_faster(task_.A.n, a_.nnz);
+    return s.levels == 0 && natural && !task_.prepared && task_.A.n > 0 && !may_come_by_levels(task_.A) &&
+           host_analyses_faster(task_.A.n, a_.nnz);
   }
 
   /// Makes L, U, their levels and inodes on the host, and copies them to the device by one launch.

@@ -86,6 +86,13 @@ unsigned cached_blocks_of_cluster(void (*kernel)(Parameters...), const LaunchPar
   return known.emplace(key, most_blocks_of_cluster(kernel, parameters, most)).first->second;  // unless that throws
 }
 
+/// True for errors with which launches in clusters of a size that cannot run are refused.
+inline bool may_be_of_cluster(cudaError_t error)
+{
+  return error == cudaErrorInvalidClusterSize || error == cudaErrorLaunchOutOfResources ||
+         error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue;
+}
+
 /// Mailbox and counter of launches in clusters. A context with a part of the device may reject a cluster size that
 /// the plan was given: from then on thread blocks are launched without clusters. Tickets of cluster launches count
 /// clusters, so launches without have a mailbox and a counter of their own, and graphs continue with those that they
@@ -126,12 +133,6 @@ private:
       SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     }
   };
-
-  static bool may_be_of_cluster(cudaError_t error)
-  {
-    return error == cudaErrorInvalidClusterSize || error == cudaErrorLaunchOutOfResources ||
-           error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue;
-  }
 
   std::size_t slots_;
   const char* name_;

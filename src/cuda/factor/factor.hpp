@@ -15,6 +15,11 @@
 
 namespace syncfree::cuda {
 
+inline bool is_same_rule(const PivotRule& a, const PivotRule& b)
+{
+  return a.shift == b.shift && a.shift_amount == b.shift_amount && a.zero_pivot == b.zero_pivot;
+}
+
 /// Throws Failure and std::bad_alloc.
 template <class T, class I> class DeviceFactor {
 public:

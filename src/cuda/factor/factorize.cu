@@ -396,9 +396,7 @@ bool DeviceFactorization<T, I>::begin_factorization(const CsrView<T, I>& A, cons
 template <class T, class I>
 bool DeviceFactorization<T, I>::would_repeat(const CsrView<T, I>& A, const PivotRule& rule) const
 {
-  if (!repeats_ || A.value != task_->A.value) return false;
-  const PivotRule& last = task_->rule;
-  return rule.shift == last.shift && rule.shift_amount == last.shift_amount && rule.zero_pivot == last.zero_pivot;
+  return repeats_ && A.value == task_->A.value && is_same_rule(rule, task_->rule);
 }
 
 template <class T, class I> void DeviceFactorization<T, I>::repeat(const CsrView<T, I>& A, cudaStream_t stream)

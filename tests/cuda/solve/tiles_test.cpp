@@ -190,7 +190,8 @@ TEST(Device, wavefront_rounds_to_single_storage)
         EXPECT_GE(difference, 1e-10 * largest) << "is not stored in single precision";
       }
       EXPECT_LT(static_cast<double>(single->summarize().plan_bytes),
-                0.8 * static_cast<double>(full->summarize().plan_bytes));
+                0.8 * static_cast<double>(full->summarize().plan_bytes))
+          << single->summarize().plan << "\n" << full->summarize().plan;
     }
 }
 

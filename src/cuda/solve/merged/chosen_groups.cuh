@@ -344,13 +344,24 @@ private:
              totals);
   }
 
+  /// In a green context a cluster may be refused that was said to run.
   void fill()
+  {
+    const unsigned team = blocks_of_team(fill_groups<I>, static_cast<std::uint64_t>(made_.groups) / 2);
+    const cudaError_t error = try_fill(team);
+    if (error == cudaSuccess) return;
+    if (team == 1 || !may_be_of_cluster(error)) check(error, "fill_groups");
+    (void)cudaGetLastError();
+    check(try_fill(1), "fill_groups");
+  }
+
+  ///   team  thread blocks of a cluster, which fills a group
+  cudaError_t try_fill(unsigned team)
   {
     const std::vector<GroupBatch> fillings = divide();
     std::uint64_t words = 0;
     for (const GroupBatch& filling : fillings) words = std::max(words, filling.words);
     const auto groups = static_cast<std::uint64_t>(made_.groups);
-    const unsigned team = blocks_of_team(fill_groups<I>, groups / 2);
     const auto multiprocessors = static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
     FillingMemory<I> memory = {row_total() / 32 + 1, static_cast<std::uint64_t>(outside_) + 1, nullptr, nullptr,
                                bits_begin_.data(), bit_row_.data()};
@@ -367,8 +378,10 @@ private:
       to_fill.first = to_fill.last;
       for (std::size_t run = filling.first; run < filling.last; ++run)
         to_fill.last += static_cast<I>(found_.counts[run].groups);
-      launch(fill_groups<I>, parameters, levelled_view(), to_fill, memory, team, columns);
+      const cudaError_t error = try_launch(fill_groups<I>, parameters, levelled_view(), to_fill, memory, team, columns);
+      if (error != cudaSuccess) return error;
     }
+    return cudaSuccess;
   }
 
   const LevelledPattern<I>& triangle_;

@@ -27,6 +27,7 @@ __device__ I find_position(const Column* column, I begin, I end, Column position
 }
 
 constexpr int listing_threads = 256;
+constexpr unsigned most_warps_of_row = 16;  ///< that make a row together
 
 /// A plan's arrays that describe its groups.
 template <class I> struct GroupsView {
@@ -145,9 +146,10 @@ public:
   /// Returns the warps for each row of a step, such that all have work and there are no more than `all` of them.
   unsigned warps(int step, std::size_t all) const
   {
-    constexpr unsigned most = 16, least_reads = 2;
+    constexpr unsigned least_reads = 2;
     unsigned warps = 1;
-    while (warps < most && 2 * warps * rows_of_step(step) <= all && 2 * warps * least_reads <= most_[step]) warps *= 2;
+    while (warps < most_warps_of_row && 2 * warps * rows_of_step(step) <= all && 2 * warps * least_reads <= most_[step])
+      warps *= 2;
     return warps;
   }
 

@@ -369,7 +369,8 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
 /// source     partitioned inverse (Alvarado and Schreiber 1993; growth guard: Higham and Pothen 1994), here with fill;
 ///            inverting a triangle block by block: Higham 2002, 14.2
 template <class T, class V, class I, template <class, class> class Slots>
-__global__ void merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count,
+__global__ void __launch_bounds__(32 * most_warps_of_row)
+merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count,
                              AccumulatorMemory memory)
 {
   extern __shared__ __align__(16) unsigned char shared[];

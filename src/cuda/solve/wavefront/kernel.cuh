@@ -304,7 +304,7 @@ private:
   {
     with_known_step<N>(b, [&](const Input<N>& from) {
       for_cells(q, slot, [&](int row, N* cell, auto is_one) {
-        if (is_one) fetch_row(cell, from, row);
+        if (is_one) fetch_row<true>(cell, from, row);  // the next steps read the rest of the line
         else *cell = padding_value_;
       });
     });

@@ -111,6 +111,13 @@ template <class Body> void with_pencils(Stencil reads, bool scaled, Body body)
 
 constexpr unsigned least_slots = 3, most_slots = 16;
 
+/// Shared memory of a thread block, at most: with more the L1 cache is left with less than half, and right-hand sides,
+/// of which it keeps the rest of a sector for the next step, are read twice.
+constexpr std::size_t most_memory = 195 << 10;
+
+/// Thread blocks of a cluster, at most, if more blocks wait than run: those of a cluster begin and end together.
+constexpr unsigned most_blocks_of_many = 4;
+
 /// Size of thread blocks and of their rings, for values N of the kernel.
 template <class N, class V, Stencil reads, bool scaled> struct PencilBlocks {
   using Warps = PencilWarps<reads, N>;
@@ -120,7 +127,7 @@ template <class N, class V, Stencil reads, bool scaled> struct PencilBlocks {
   PencilBlocks(const PencilGroupCounts& counts, unsigned most_slots)
   {
     using Memory = PencilSharedMemory<N, PencilPanel<DeviceScalar<V>, reads, scaled>, reads>;
-    const std::size_t most = memory_of_block();
+    const std::size_t most = columns_of<N> > 1 ? memory_of_block() : std::min(memory_of_block(), most_memory);
     const auto steps = static_cast<unsigned>(counts.steps);
     for (unsigned b = Warps::pencil_groups; b > 0 && pencil_groups == 0; --b)
       if (Memory::shared_bytes(b, steps, least_slots) <= most) pencil_groups = b;
@@ -270,8 +277,11 @@ private:
   template <Stencil reads, class Blocks> Arrangement arrange(const Blocks& made, unsigned most) const
   {
     Arrangement a;
-    const auto groups_x = static_cast<unsigned>(counts_.groups_x), clusters = (groups_x + most - 1) / most;
+    const auto groups_x = static_cast<unsigned>(counts_.groups_x);
     const auto group_z = (static_cast<unsigned>(counts_.groups_z) + made.pencil_groups - 1) / made.pencil_groups;
+    const auto at_once = static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount));
+    if (2 * groups_x * group_z > 3 * at_once) most = std::min(most, most_blocks_of_many);
+    const unsigned clusters = (groups_x + most - 1) / most;
     a.pencil_groups = made.pencil_groups, a.slots = made.slots, a.memory = made.memory,
     a.threads = 32 * Blocks::Warps::all;
     a.cluster = (groups_x + clusters - 1) / clusters;
