@@ -1,4 +1,4 @@
-"""slepc4py: the six lowest modes of a membrane, by an eigensolver that takes a preconditioner and solves no systems.
+"""slepc4py: the six lowest modes of a membrane, by an eigensolver that takes a preconditioner.
 
     python3 slepc_modes.py -st_pc_type syncfree_icc              # LOBPCG; PYTHONPATH as the installation prints it
     python3 slepc_modes.py -eps_type gd -st_pc_type syncfree_ilu # generalized Davidson; jd: Jacobi-Davidson
