@@ -27,6 +27,7 @@ FOR_USERS = (
     "README.md",
     "plugin/MANUAL.md",
     "plugin/MANUAL_PAGES.md",
+    "plugin/FRAMEWORKS.md",
     "include/syncfree/LOOPS.md",
     "examples/README.md",
 )

@@ -68,7 +68,7 @@ install(TARGETS syncfree_ilu DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS syncfree_ilu_static DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 install(DIRECTORY include/syncfree DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES plugin/syncfree_petsc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY examples/first DESTINATION ${CMAKE_INSTALL_DATADIR}/syncfree/examples)
+install(DIRECTORY examples/first examples/frameworks DESTINATION ${CMAKE_INSTALL_DATADIR}/syncfree/examples)
 install(DIRECTORY examples/ksp/tutorials/ DESTINATION ${CMAKE_INSTALL_DATADIR}/syncfree/examples/tutorials
   PATTERN output EXCLUDE)
 set(SYNCFREE_PYTHON_DIR "" CACHE STRING

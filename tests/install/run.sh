@@ -47,6 +47,8 @@ check "installed example of the gallery" converges "$work/poisson" -dll_append "
 check "installed example with time steps" converges "$work/flow" -dll_append "$lib/libsyncfree_ilu.so" \
   -pc_type syncfree_ilu -end 0.1
 
+check "examples for frameworks" test -f "$work/prefix/share/syncfree/examples/frameworks/dolfinx_poisson.py"
+
 # the first examples, copied out of the prefix
 cp -r "$work/prefix/share/syncfree/examples/first" "$work/first"
 check "first example, Makefile" env PKG_CONFIG_PATH="$lib/pkgconfig:$petsc_pc" make -s -C "$work/first"

@@ -27,9 +27,10 @@ contains
     Mat A
     PetscErrorCode ierr
     PetscInt, parameter :: m = 12, n = m*m
-    PetscInt i
+    PetscInt i, entries(n) ! the null array has another name since PETSc 3.22
 
-    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 5, PETSC_NULL_INTEGER, A, ierr))
+    entries = 5
+    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 0, entries, A, ierr))
     do i = 0, n - 1
       PetscCall(MatSetValue(A, i, i, 4.d0, INSERT_VALUES, ierr))
       if (mod(i, m) > 0) PetscCall(MatSetValue(A, i, i - 1, -1.2d0, INSERT_VALUES, ierr))

@@ -120,8 +120,8 @@ TEST_P(Krylov, takes_the_same_steps_with_our_preconditioner)
 {
   const auto [method, icc] = GetParam();
   int solved = 0;
-  for (const char* name : {"grid_2d", "grid_3d", "convection", "random_dominant", "random_symmetric", "elasticity",
-                           "mixed_nodes", "arrow_first"}) {
+  for (const std::string name : {"grid_2d", "grid_3d", "convection", "random_dominant", "random_symmetric",
+                                 "elasticity", "mixed_nodes", "arrow_first"}) {
     const Sample& s = sample(name);
     MatOwner A = s.make();
     if (!suits(method, s, A, icc)) continue;
@@ -131,7 +131,7 @@ TEST_P(Krylov, takes_the_same_steps_with_our_preconditioner)
         const History petsc = solve(A, method, icc ? PCICC : PCILU, request, "auto");
         EXPECT_GT(petsc.reason, 0) << name << ", " << request.text() << ": a solve that fails proves little";
         for (const auto& strategy : strategies()) {
-          SCOPED_TRACE(std::string(name) + ", " + request.text() + ", " + strategy);
+          SCOPED_TRACE(name + ", " + request.text() + ", " + strategy);
           expect_same(petsc, solve(A, method, icc ? PCSYNCFREEICC : PCSYNCFREEILU, request, strategy));
           if (HasFailure()) return;
           ++solved;
