@@ -163,7 +163,7 @@ TEST(Auto, looks_at_merging_beside_tiles_where_both_are_slow)
   large.tiled_time = 90;
   EXPECT_TRUE(could_pay_to_merge(small));
   EXPECT_FALSE(could_pay_to_merge(large)) << "a plan of so many rows a level";
-  small.expected_applies = 50;
+  small.expected_applies = 20;
   EXPECT_FALSE(could_pay_to_merge(small));
 }
 
@@ -339,7 +339,7 @@ double named_plan(const std::string& reason)
 TEST(Auto, counts_what_has_still_to_be_planned)
 {
   ChoiceInput all = with_groups(500, true), few = with_groups(500, false);
-  all.expected_applies = few.expected_applies = 3;
+  all.expected_applies = few.expected_applies = 2;
   EXPECT_EQ(choose_strategy(all).strategy, "merged");
   EXPECT_EQ(choose_strategy(few).strategy, "level_order");
   few.expected_applies = 1000;

