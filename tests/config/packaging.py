@@ -10,9 +10,13 @@ Spack's and PETSc's modules are stand-ins, with which the packages' own code run
 
 import contextlib
 import itertools
+import json
 import pathlib
 import re
+import subprocess
 import sys
+import tarfile
+import tempfile
 import types
 
 from verdicts import Failure, Skip, expect, run_tests
@@ -237,7 +241,40 @@ def dockerfile_and_workflow_run_scripts_that_exist():
     expect(re.findall(r"^FROM \S+ AS (\w+)$", text, re.M) == ["cpu", "cuda"], "the stages are others")
 
 
+def release_files_of(tree, folder, *options):
+    """Runs release.py of that tree, with a library that links one other."""
+    return subprocess.run([sys.executable, "config/release.py", folder, "--library", "/bin/sh", *options], cwd=tree,
+                          capture_output=True, text=True, check=False)
+
+
+def a_release_is_its_commit_with_sums_and_what_it_links():
+    if not (ROOT / ".git").exists():
+        raise Skip("this tree is no git repository")
+    with tempfile.TemporaryDirectory() as place:
+        tree, one, two = (pathlib.Path(place) / name for name in ("tree", "one", "two"))
+        subprocess.run(["git", "clone", "-q", ROOT, tree], check=True)
+        for folder in (one, two):
+            made = release_files_of(tree, folder, "--unreleased")
+            expect(made.returncode == 0, made.stderr)
+        name = f"petsc-syncfree-{version()}"
+        archive, sbom = one / f"{name}.tar.gz", one / f"{name}.spdx.json"
+        expect(archive.read_bytes() == (two / archive.name).read_bytes(), "two archives of one commit differ")
+        expect(subprocess.run(["sha256sum", "-c", "--status", "SHA256SUMS"], cwd=one, check=False).returncode == 0,
+               "the sums are others")
+        with tarfile.open(archive) as file:
+            names = set(file.getnames())
+        wanted = {f"{name}/{n}" for n in ("CMakeLists.txt", "plugin/register.cpp", "config/demo.sh")}
+        expect(wanted <= names and f"{name}/.git" not in names, f"the archive lacks {wanted - names}")
+        described = json.loads(sbom.read_text(encoding="utf-8"))
+        expect([p["name"] for p in described["packages"]] == ["petsc-syncfree", "libc.so.6"], described["packages"])
+        expect(described["packages"][1].get("versionInfo"), "libc has no version")
+        (tree / "README.md").write_text("changed", encoding="utf-8")
+        refused = release_files_of(tree, one, "--unreleased")
+        expect(refused.returncode != 0 and "README.md" in refused.stderr, f"a changed file passed: {refused.stderr}")
+
+
 TESTS = (
+    a_release_is_its_commit_with_sums_and_what_it_links,
     options_are_those_of_cmake,
     there_is_one_version_and_one_range_of_petsc,
     spack_hands_cmake_what_the_variants_say,
