@@ -337,6 +337,7 @@ template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
 template <class T, class I> MergeForecast StrategyChooser<T, I>::foresee_merging()
 {
   if (is_auto() && !limit_merging()) return {};
+  if (a_.pending_merge) L().by_level = U().by_level = nullptr;  // its rows end
   a_.pending_merge = std::make_unique<PendingMergePlans<I>>();
   begin_merging(&L(), &found_.lower_by_level, &a_.pending_merge->lower_rows, &a_.pending_merge->lower);
   begin_merging(&U(), &found_.upper_by_level, &a_.pending_merge->upper_rows, &a_.pending_merge->upper);

@@ -108,6 +108,7 @@ private:
     if (found_.upper_nodes.size > 0) show_nodes(&*found_.U, &found_.upper_nodes);
     chooser_.guess_tiles(found_.grid_of_L);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));  // other streams use the arrays
+    upload_.note_end();
     return {};
   }
 

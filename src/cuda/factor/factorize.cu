@@ -331,7 +331,7 @@ template <class T, class I> bool DeviceFactorization<T, I>::queue_entries(const 
   return true;
 }
 
-/// Returns false if no solver of L can compute the pivots.
+/// Returns false if no solver of L can compute the pivots, or has no memory for them.
 template <class T, class I> bool DeviceFactorization<T, I>::queue_pivots(const Task& task)
 {
   if (!solver_of_L_) return false;
@@ -340,7 +340,13 @@ template <class T, class I> bool DeviceFactorization<T, I>::queue_pivots(const T
   launch(prepare_pivots<T, I>, {blocks_for(std::max(n, lowers), 256), 256, 0, task.stream}, factor_view(),
          slots_.slots_view().partner, lowers, as_device(task.A.value), outcome_.data());
   T* y = inverse_pivot_.data();
-  solver_of_L_->solve_inverse(lower_.data(), y, y, task.stream);
+  try {
+    solver_of_L_->solve_inverse(lower_.data(), y, y, task.stream);
+  } catch (const Failure& failure) {
+    if (failure.status.code != Code::out_of_memory) throw;
+    solver_of_L_ = nullptr;
+    return false;
+  }
   const bool are_long = lowers > 8 * n;
   const auto finish = are_long ? finish_rows<T, I, 8> : finish_rows<T, I, 1>;
   launch(finish, {blocks_for(are_long ? 8 * n : n, 256), 256, 0, task.stream}, factor_view(),

@@ -171,6 +171,10 @@ public:
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     if (!pending_plan_) plan_groups();
   }
+  ~MergedSolver() override
+  {
+    if (tells_) (void)MemoryPool::wait_for_device();
+  }
 
   SolverTraits traits() const override
   {
@@ -381,6 +385,7 @@ private:
     reports_.fill(0, stream);
     /* the work space is free while values are made */
     merged_.make_numbers(source_rows(), reinterpret_cast<real_t<T>*>(work_.data()), reports_.data(), stream);
+    tells_ = true;
     launch(tell, {1, 1, 0, stream}, reports_.data(), told_growth_.device_pointer());
   }
 
@@ -394,6 +399,7 @@ private:
   {
     SYNCFREE_CUDA(cudaStreamSynchronize(stream));  // it is idle, for the outcome of the factorization has been read
     growth_ = from_bits(told_growth_.get());
+    tells_ = false;
   }
 
   bool is_accurate(cudaStream_t stream)
@@ -476,6 +482,7 @@ private:
   DeviceArray<T> work_;
   TicketCounterMemory counter_;
   Mapped<unsigned long long> told_growth_;
+  bool tells_ = false;  ///< a launch that writes it may be running
   DeviceArray<unsigned long long> reports_;  ///< reports: growth and backward error, as bits of doubles
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
