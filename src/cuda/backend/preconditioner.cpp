@@ -172,12 +172,13 @@ public:
       if (!status.ok()) return status;
       with_vectors(b, x, [&](const T* from, T* to) {
         const Analysis<T, I>& a = *analysis_;
-        T* z = natural() ? to : a.work.data();
+        T* z = natural() && a.has_given_order() ? to : a.work.data();  // b may be x
+        T* solved = natural() ? to : z;
         const T* y = from;
         if (!a.has_given_order()) gather(n(), a.pattern.given_row.data(), from, z, stream()), y = z;
         if (kind() == Kind::icc) scale_by_root(n(), inverse_pivot(), true, y, z, stream()), y = z;
-        solve_one(upper, y, z, {});
-        if (z != to) scatter(n(), a.column_order.data(), z, to, stream(), block_size());
+        solve_one(upper, y, solved, {});
+        if (solved != to) scatter(n(), a.column_order.data(), solved, to, stream(), block_size());
       });
       return calls_.end_solve(x, rows());
     });
