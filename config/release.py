@@ -101,12 +101,14 @@ def make_sbom(version, library, commit, when):
     }
 
 
-def main():
+def make_release():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--unreleased", action="store_true")
     options = parser.parse_args()
+    if not (ROOT / ".git").exists():
+        sys.exit(f"{ROOT} is no git repository, of which the archive would be made")
     changed = output("git", "status", "--porcelain")
     if changed:
         sys.exit(f"not committed:\n{changed}")
@@ -123,6 +125,15 @@ def main():
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in (archive, sbom))
     (options.folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
     print(sums, end="")
+
+
+def main():
+    try:
+        make_release()
+    except FileNotFoundError as error:
+        sys.exit(f"{error.filename} is not installed")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"this failed: {' '.join(map(str, error.cmd))}")
 
 
 if __name__ == "__main__":

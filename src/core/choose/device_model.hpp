@@ -53,8 +53,8 @@ struct DeviceModel {
   double merged_usual = 0.013;
   /// Time that the plan of `merged` adds to a set-up, fitted on an H200 to 121 plans with up to 2,000,000 rows, for 50
   /// and for 1000 applies, with an error of two fifths; the first constant anew to 46 small ones, when plans were made
-  /// with fewer waits. Terms: entries, the levels of the longest group, the square of
-  /// the rows of a run; and the fraction of the plan that remains after its groups have been found.
+  /// with fewer waits. Terms: entries, the levels of the longest group, the square of the rows of a run; and the
+  /// fraction of the plan that remains after its groups have been found.
   double merged_plan_begin = 200;
   double merged_plan_entry = 2.1e-4;
   double merged_plan_level = 6.6;
@@ -126,6 +126,7 @@ struct DeviceModel {
   double product_byte = 3.9e-7;
   double rest_begin = 100;
   double rest_byte = 1.2e-5;
+
   /// L, U, levels, inodes and rows by level of a pattern in natural order: made on the host, by rows and entries, and
   /// made on the device. The former was timed on one core of an EPYC, for eight files of 1000 to 8081 rows, within a
   /// third; the latter is the sum of 33 launches of 4.5 us, 9 fills of 2 us and 12 waits of 4 to 10 us, as in a profile

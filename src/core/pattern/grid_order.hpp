@@ -53,6 +53,12 @@ template <class I> std::int64_t entries_below(const GridPoints<I>& points)
 ///   cost  O(nnz), serial, if the points are found; otherwise mostly that of a few rows
 template <class I> bool find_grid_points(const PatternView<I>& A, GridPoints<I>* out);
 
+/// The same of a whole matrix, which must have as many entries above the diagonal as below.
+template <class I> bool find_points_of_matrix(const PatternView<I>& A, GridPoints<I>* out)
+{
+  return find_grid_points(A, out) && A.nnz() == A.n + 2 * entries_below(*out);
+}
+
 /// True if the first three rows do not contradict that; `A` contains these.
 template <class Rows> bool may_come_by_levels(const Rows& A)
 {

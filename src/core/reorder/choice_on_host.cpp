@@ -44,7 +44,7 @@ void check(Status status)
 template <class I> void take_grid_of_levels(const PatternView<I>& A, Grid<I>* grid, ChoiceInput* f)
 {
   GridPoints<I> points;
-  if (!find_grid_points(A, &points) || A.nnz() != A.n + 2 * entries_below(points)) return;
+  if (!find_points_of_matrix(A, &points)) return;
   *grid = grid_along(points, {0, 1, 2});
   f->longest = points.axes;
   f->orders_time = time_of_orders(f->rows);

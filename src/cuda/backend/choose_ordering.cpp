@@ -90,7 +90,7 @@ private:
   {
     const PatternView<I>& A = A_.A;
     GridPoints<I> points;
-    if (!find_grid_points(A, &points) || A.nnz() != A.n + 2 * entries_below(points)) return false;
+    if (!find_points_of_matrix(A, &points)) return false;
     const bool all = request_.strategy == "auto";
     const GridWishes wishes = {all, all, true, request_.single_storage, request_.expected_applies};
     const std::optional<GridProspect> found = find_fastest_axes<T, I>(points, nullptr, wishes);
