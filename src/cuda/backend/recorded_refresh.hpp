@@ -54,6 +54,7 @@ private:
       branch.emplace(stream);
       update.queue_in(stream, branch->get());
       branch->join();
+      factor->tell_outcome(stream);
     });
     revisions_ = update.revisions(), value_ = A.value, rule_ = rule, context_ = context_at_hand();
   }

@@ -44,6 +44,9 @@ public:
   }
   virtual void repeat(const CsrView<T, I>& A, cudaStream_t stream) { (void)A, (void)stream; }
 
+  /// Queues what tells the outcome to the host, as the last of what is recorded; else end() does so.
+  virtual void tell_outcome(cudaStream_t stream) { (void)stream; }
+
   /// Waits for the outcome, and factors again as long as the pivot rule demands. Reads back one outcome per attempt.
   ///   report      [out] what the pivot rule did
   ///   made_again  [out] true if begin_factorization() returned false, or if the factor differs from the one that it

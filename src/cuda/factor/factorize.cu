@@ -181,6 +181,13 @@ template <class T> __global__ void start_attempt(UnsetNumbers<T> unset, Outcome*
     if (k < unset.size[i]) SentinelValue<DeviceScalar<T>>::clear(sentinel_at(unset.v[i], k));
 }
 
+/// Stores an outcome in memory of the host.
+__global__ void store_outcome(const Outcome* outcome, unsigned long long* failure, unsigned* repaired)
+{
+  *failure = outcome->failure;
+  *repaired = static_cast<unsigned>(outcome->repaired);
+}
+
 template <class I> Granularity granularity_of_L(const DeviceFactorPattern<I>& pattern, I levels)
 {
   const DevicePattern<I> L = pattern.lower();
@@ -303,12 +310,20 @@ void DeviceFactorization<T, I>::begin_attempt(std::initializer_list<DeviceArray<
   launch(start_attempt<T>, {blocks_for(most, 256), 256, 0, stream}, numbers, outcome_.data());
 }
 
-template <class T, class I> Outcome DeviceFactorization<T, I>::read_outcome(cudaStream_t stream) const
+template <class T, class I> void DeviceFactorization<T, I>::tell_outcome(cudaStream_t stream)
 {
-  Outcome outcome;
-  outcome_.read(&outcome, 0, 1, stream);
+  tells_ = true;
+  launch(store_outcome, {1, 1, 0, stream}, outcome_.data(), told_failure_.device_pointer(),
+         told_repaired_.device_pointer());
+}
+
+template <class T, class I> Outcome DeviceFactorization<T, I>::read_outcome(cudaStream_t stream)
+{
+  if (!tells_) tell_outcome(stream);
+  SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+  tells_ = false;
   if (watch_->has_failed()) throw Failure{watch_->take_failure(stream)};
-  return outcome;
+  return {told_failure_.get(), static_cast<int>(told_repaired_.get())};
 }
 
 /// Returns false if the factor cannot be made entry by entry.
@@ -373,6 +388,7 @@ double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const 
 
 template <class T, class I> void DeviceFactorization<T, I>::queue_attempt(Task* task)
 {
+  tells_ = false;
   if (task->method <= Method::pivots) {
     task->method = Method::pivots;
     if (queue_pivots(*task)) return this->round_values(true, task->stream);
@@ -408,6 +424,7 @@ bool DeviceFactorization<T, I>::would_repeat(const CsrView<T, I>& A, const Pivot
 template <class T, class I> void DeviceFactorization<T, I>::repeat(const CsrView<T, I>& A, cudaStream_t stream)
 {
   task_->A = A, task_->stream = stream;
+  tells_ = true;
   repeats_ = false;  // end() may fail
 }
 

@@ -17,6 +17,7 @@
 #include "cuda/factor/update_slots.hpp"
 #include "cuda/solve/solver.hpp"
 #include "syncfree/cuda/detail/device.hpp"
+#include "syncfree/cuda/detail/mapped_word.hpp"
 #include "syncfree/cuda/detail/wait_monitor.hpp"
 #include "syncfree/factor.hpp"
 
@@ -40,6 +41,10 @@ public:
   ///   most_list_bytes  of what lets long rows be factored entry by entry
   DeviceFactorization(const DeviceFactorPattern<I>& pattern, const DeviceLevels<I>& levels, bool single,
                       double most_list_bytes);
+  ~DeviceFactorization() override
+  {
+    if (tells_) (void)MemoryPool::wait_for_device();
+  }
 
   /// Lets a solver of L compute the pivots, if it can and no other entries are updated: with c_ip = a_ip a_pi they are
   /// 1 / y_i, y_i = 1 / (a_ii - sum_p c_ip y_p). The solver must be for the same pattern, must outlive this object and
@@ -56,6 +61,7 @@ public:
 
   bool would_repeat(const CsrView<T, I>& A, const PivotRule& rule) const override;
   void repeat(const CsrView<T, I>& A, cudaStream_t stream) override;
+  void tell_outcome(cudaStream_t stream) override;
 
   /// Reads back one Outcome per attempt.
   ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
@@ -89,7 +95,7 @@ private:
   bool queue_pivots(const Task& task);
   void begin_attempt(std::initializer_list<DeviceArray<T>*> sentinel, cudaStream_t stream);
   /// Throws Failure if a wait was given up.
-  Outcome read_outcome(cudaStream_t stream) const;
+  Outcome read_outcome(cudaStream_t stream);
   Status status_of_rows(const Task& task, const Outcome& outcome);
   /// Returns the row with that number in the given order.
   I find_row(I given, cudaStream_t stream) const;
@@ -109,6 +115,9 @@ private:
   std::shared_ptr<WaitMonitor> watch_ = WaitMonitor::at_hand();
   DeviceArray<unsigned long long> top_;
   DeviceArray<Outcome> outcome_;
+  Mapped<unsigned long long> told_failure_;
+  MappedWord told_repaired_;
+  bool tells_ = false;  ///< the outcome of what has been queued last is told, perhaps not yet
   DeviceArray<double> described_;
   unsigned attempts_ = 0;
   bool repeats_ = false;  ///< what the last factorization queued first has made the factor, and can be recorded

@@ -208,6 +208,19 @@ template <class I> void expect_steps(DeviceMergePlan<I>* plan)
     std::vector<BlockReads<I>> listed(truth.size());
     copy_to_host(listed.data(), steps.reads(step), listed.size());
     for (const BlockReads<I>& reads : listed) found.push_back({reads.position, reads.begin, reads.end});
+    const auto work = [&](const std::array<std::int64_t, 3>& reads) {
+      const I at = static_cast<I>(reads[0]);
+      const I entries = p_begin[at + 1] - p_begin[at] + r_begin[at + 1] - r_begin[at];
+      return static_cast<std::uint64_t>((reads[2] - reads[1]) * ((entries + entries_of_part - 1) / entries_of_part));
+    };
+    std::uint64_t all = 0;
+    for (const auto& reads : found) all += work(reads);
+    unsigned wide = 0;
+    if (!found.empty()) copy_to_host(&wide, steps.wide_rows(step), 1);
+    ASSERT_LE(wide, found.size());
+    EXPECT_LE(wide, steps.most_wide_rows(step));
+    for (std::size_t k = 0; k < found.size(); ++k)
+      EXPECT_EQ(work(found[k]) > most_work_of_warp(all, warps_of_device()), k < wide) << step << ", " << k;
     std::sort(found.begin(), found.end());
     EXPECT_EQ(found, truth) << step;
   }

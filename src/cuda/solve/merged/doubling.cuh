@@ -4,6 +4,7 @@
 /// in pairs, and the rows of a second block substitute what they read of the first. Which rows those are, and what they
 /// read, depends on the plan only, so it is listed once and not searched in each refresh. MergeRule counts the lists.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "cuda/solve/merged/plan.hpp"
 #include "syncfree/cuda/detail/launch.hpp"
 #include "syncfree/cuda/ready/flag.cuh"
+#include "syncfree/host_device.hpp"
 
 namespace syncfree::cuda {
 
@@ -28,6 +30,17 @@ __device__ I find_position(const Column* column, I begin, I end, Column position
 
 constexpr int listing_threads = 256;
 constexpr unsigned most_warps_of_row = 16;  ///< that make a row together
+constexpr int entries_of_part = 64;         ///< entries of another row that a warp loads at once
+
+/// Returns the work, in parts of rows, above which a row is made by a whole thread block: without that a step would
+/// last as long as its longest row takes a warp.
+///   work   of all rows of the step
+///   warps  that the device runs at once
+SYNCFREE_HD inline unsigned long long most_work_of_warp(unsigned long long work, unsigned warps)
+{
+  constexpr unsigned long long least = 8;
+  return work / warps > least ? work / warps : least;
+}
 
 /// A plan's arrays that describe its groups.
 template <class I> struct GroupsView {
@@ -50,15 +63,25 @@ template <class I> struct GroupsView {
     const I end = find_position(p_position, begin, last, level_begin[level + (I(1) << step)]);
     return {position, static_cast<std::uint16_t>(begin - first), static_cast<std::uint16_t>(end - first)};
   }
+
+  /// Returns a bound of the parts of rows that are read: these have no more entries than the row itself.
+  __device__ unsigned long long work(const BlockReads<I>& reads) const
+  {
+    const auto parts = static_cast<unsigned>((count_entries(reads.position) + entries_of_part - 1) / entries_of_part);
+    return static_cast<unsigned long long>(reads.end - reads.begin) * parts;
+  }
 };
 
-/// Counts the reads of each step, or lists them if `list` is not null, step by step; one thread per position.
+/// Counts the reads of each step, or lists them if `list` is not null, step by step, wide ones from the front and the
+/// others from the back; one thread per position.
+///   warps   as for most_work_of_warp()
 ///   counts  [out] initially zeros; of all reads if they are listed
-///   listed  initially zeros: reads listed so far
+///   listed  initially zeros: reads listed so far; `rows` are those that are not wide
 template <class I>
-__global__ void list_reads(GroupsView<I> groups, int steps, StepCounts* counts, StepCounts* listed, BlockReads<I>* list)
+__global__ void list_reads(GroupsView<I> groups, int steps, unsigned warps, StepCounts* counts, StepCounts* listed,
+                           BlockReads<I>* list)
 {
-  __shared__ unsigned ours, first;
+  __shared__ unsigned ours[2], first[2];  // of all or of those that are not wide, of wide ones
   __shared__ unsigned long long most;
   const std::size_t at = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   const bool has_row = at < static_cast<std::size_t>(groups.n);
@@ -72,21 +95,31 @@ __global__ void list_reads(GroupsView<I> groups, int steps, StepCounts* counts, 
   }
   unsigned before = 0;  // reads of earlier steps
   for (int step = 0; step < steps; ++step) {
-    if (threadIdx.x == 0) ours = 0, most = 0;
+    if (threadIdx.x == 0) ours[0] = ours[1] = 0, most = 0;
     __syncthreads();
     const BlockReads<I> reads = has_row ? groups.reads(position, step) : BlockReads<I>();
-    const auto size = static_cast<unsigned long long>(reads.end - reads.begin);
-    const unsigned own = size ? fetch_increment_relaxed(&ours) : 0;
-    if (size && !list) red_max_relaxed(&most, size);
+    const bool reads_something = reads.end > reads.begin;
+    const unsigned long long work = reads_something ? groups.work(reads) : 0;
+    const int is_wide = list && work > most_work_of_warp(counts->work[step], warps);
+    const unsigned own = reads_something ? fetch_increment_relaxed(ours + is_wide) : 0;
+    if (reads_something && !list) red_add_relaxed(&most, work);
     __syncthreads();
-    if (threadIdx.x == 0 && ours) {
-      first = before + fetch_add_relaxed((list ? listed : counts)->rows + step, ours);
-      if (!list) red_max_relaxed(counts->most + step, most);
-    }
+    if (threadIdx.x == 0 && ours[0])
+      first[0] = fetch_add_relaxed((list ? listed : counts)->rows + step, ours[0]);
+    if (threadIdx.x == 0 && ours[1]) first[1] = fetch_add_relaxed(listed->wide + step, ours[1]);
+    if (threadIdx.x == 0 && !list && most) red_add_relaxed(counts->work + step, most);
     __syncthreads();
-    if (size && list) list[first + own] = reads;
-    if (list) before += counts->rows[step];
+    if (!list) continue;
+    const unsigned rows = counts->rows[step], place = first[is_wide] + own;
+    if (reads_something) list[before + (is_wide ? place : rows - 1 - place)] = reads;
+    before += rows;
   }
+}
+
+/// Returns the warps that the device is taken to run at once.
+inline unsigned warps_of_device()
+{
+  return 16 * static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount));
 }
 
 /// Returns the number of steps of groups of up to so many levels.
@@ -105,8 +138,8 @@ DeviceArray<StepCounts> count_reads(const GroupsView<I>& groups, std::int64_t lo
   DeviceArray<StepCounts> counts(2);
   counts.fill(0, stream);
   const unsigned blocks = blocks_for(static_cast<std::size_t>(groups.n), listing_threads);
-  launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, steps_of(longest), counts.data(), nullptr,
-         nullptr);
+  launch(list_reads<I>, {blocks, listing_threads, 0, stream}, groups, steps_of(longest), warps_of_device(),
+         counts.data(), nullptr, nullptr);
   return counts;
 }
 
@@ -125,39 +158,38 @@ public:
       plan->step_counts = count_reads(groups, plan->longest, stream);
       plan->step_counts.read(&plan->counted, 0, 1, stream);
     }
-    const DeviceArray<StepCounts> counts = std::move(plan->step_counts);
+    counts_ = std::move(plan->step_counts);
     longest_row_ = static_cast<std::int64_t>(plan->counted.longest);
     for (int step = 0; step < count_; ++step) {
       begin_[step + 1] = begin_[step] + plan->counted.rows[step];
-      most_[step] = plan->counted.most[step];
+      work_[step] = plan->counted.work[step];
     }
     if (begin_[count_] == 0) return;
     reads_ = DeviceArray<BlockReads<I>>(begin_[count_]);
-    launch(list_reads<I>, {blocks_for(n, listing_threads), listing_threads, 0, stream}, groups, count_, counts.data(),
-           counts.data() + 1, reads_.data());
+    launch(list_reads<I>, {blocks_for(n, listing_threads), listing_threads, 0, stream}, groups, count_,
+           warps_of_device(), counts_.data(), counts_.data() + 1, reads_.data());
   }
 
   int step_count() const { return count_; }
   std::size_t rows_of_step(int step) const { return begin_[step + 1] - begin_[step]; }
+  /// Wide rows come first; their number is in device memory.
   const BlockReads<I>* reads(int step) const { return reads_.data() + begin_[step]; }
+  const unsigned* wide_rows(int step) const { return (counts_.data() + 1)->wide + step; }
   std::int64_t longest_row() const { return longest_row_; }
-  std::size_t step_bytes() const { return reads_.bytes(); }
+  std::size_t step_bytes() const { return reads_.bytes() + counts_.bytes(); }
 
-  /// Returns the warps for each row of a step, such that all have work and there are no more than `all` of them.
-  unsigned warps(int step, std::size_t all) const
+  /// Returns a bound of the number of wide rows.
+  std::size_t most_wide_rows(int step) const
   {
-    constexpr unsigned least_reads = 2;
-    unsigned warps = 1;
-    while (warps < most_warps_of_row && 2 * warps * rows_of_step(step) <= all && 2 * warps * least_reads <= most_[step])
-      warps *= 2;
-    return warps;
+    return std::min<std::size_t>(rows_of_step(step), work_[step] / most_work_of_warp(work_[step], warps_of_device()));
   }
 
 private:
   int count_ = 0;
   std::array<std::size_t, most_steps + 1> begin_ = {};
-  std::array<unsigned long long, most_steps> most_ = {};
+  std::array<unsigned long long, most_steps> work_ = {};
   std::int64_t longest_row_ = 0;
+  DeviceArray<StepCounts> counts_;  ///< of all reads, and of those that are listed
   DeviceArray<BlockReads<I>> reads_;
 };
 

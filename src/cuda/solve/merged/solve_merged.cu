@@ -63,9 +63,8 @@ public:
   }
 
   /// Makes the values.
-  ///   size    work space, one value for each row
-  ///   growth  [out] as the bits of a double
-  void make_numbers(const SourceRows<T, V, I>& A, real_t<T>* size, unsigned long long* growth,
+  ///   size  work space, one value for each row
+  void make_numbers(const SourceRows<T, V, I>& A, real_t<T>* size, const ToldMaximum& growth,
                     cudaStream_t stream) const
   {
     const unsigned warps = blocks_for(rows() * 32, 128);
@@ -94,8 +93,8 @@ public:
   std::size_t merged_value_bytes() const { return p_.bytes() + r_.bytes(); }
 
 private:
-  /// Most for the accumulators of a warp: sixteen of them fit in a thread block's memory.
-  static constexpr std::size_t most_accumulator_bytes = 12 << 10;
+  /// Most for the accumulators of a warp: eight of them fit in a thread block's memory.
+  static constexpr std::size_t most_accumulator_bytes = 24 << 10;
 
   /// Returns the bytes of shared memory that a thread block may use.
   static std::size_t block_bytes()
@@ -117,21 +116,23 @@ private:
             as_device(p_.data()),   as_device(r_.data())};
   }
 
-  /// Launches a step: thread blocks have the warps of one row, or some rows of one warp each.
+  /// Launches a step. Few wide rows get more warps each; without any, blocks are as small as keeps all multiprocessors
+  /// busy.
+  ///   memory  of one warp
   template <template <class, class> class Slots>
-  void substitute_block(int step, AccumulatorMemory memory, cudaStream_t stream) const
+  void substitute_block(int step, const AccumulatorMemory& memory, cudaStream_t stream) const
   {
-    const std::size_t count = steps_.rows_of_step(step);
+    const std::size_t count = steps_.rows_of_step(step), wide = steps_.most_wide_rows(step);
     if (count == 0) return;
-    const std::size_t most = 32 * static_cast<std::size_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-    memory.warps = steps_.warps(step, most);
-    while (memory.warps > 1 && memory.accumulator_bytes() > block_bytes()) memory.warps /= 2;
-    const std::size_t rows =
-        memory.warps > 1 ? 1 : std::clamp<std::size_t>((48 << 10) / memory.accumulator_bytes(), 1, 4);
-    const auto blocks = static_cast<unsigned>(std::min((count + rows - 1) / rows, most));
-    const auto threads = static_cast<unsigned>(32 * rows * memory.warps);
-    launch(merge_blocks<T, V, I, Slots>, {blocks, threads, rows * memory.accumulator_bytes(), stream, overlaps_},
-           merged_view(), steps_.reads(step), count, memory);
+    const auto processors = static_cast<std::size_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+    std::size_t warps = wide <= processors ? most_warps_of_row : most_warps_of_row / 2;
+    while (warps > 1 && (warps * memory.accumulator_bytes() > block_bytes() || (!wide && count < warps * processors)))
+      warps /= 2;
+    const std::size_t turns = wide + (count + warps - 1) / warps;
+    const auto blocks = static_cast<unsigned>(std::min(turns, 8 * processors));
+    launch(merge_blocks<T, V, I, Slots>,
+           {blocks, static_cast<unsigned>(32 * warps), warps * memory.accumulator_bytes(), stream, overlaps_},
+           merged_view(), steps_.reads(step), count, steps_.wide_rows(step), memory);
   }
 
   DeviceMergePlan<I> plan_;
@@ -139,9 +140,6 @@ private:
   DeviceArray<V> p_, r_;
   bool overlaps_ = false;  ///< launches on values, each with the one before
 };
-
-/// Copies a word to memory of the host.
-__global__ void tell(const unsigned long long* word, unsigned long long* told) { *told = *word; }
 
 /// Returns 1, 4, 8, 16 or 32 lanes for rows of the mean length, as measured on an H200: for ten factors of 34 to 180
 /// entries per row, sixteen lanes were within 11 % of the best, eight within 16, thirty-two within 38. More lanes if
@@ -165,9 +163,10 @@ public:
         unit_(triangle.unit), row_(triangle.rows_in_level_order()),
         pattern_(triangle.source ? DevicePattern<I>() : triangle.on_device), rows_(rows_for_search(triangle)),
         position_(pattern_.row_begin ? triangle.positions_in_level_order(row_.data()) : DeviceArray<I>()),
-        columns_(triangle.n(), name()), work_(triangle.n()), counter_(name()), reports_(2),
+        columns_(triangle.n(), name()), work_(triangle.n()), counter_(name()), maximum_(2),
         pending_plan_(triangle.pending_plan), captures_(triangle.captures)
   {
+    maximum_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     if (!pending_plan_) plan_groups();
   }
@@ -207,7 +206,7 @@ public:
     const std::size_t of_rows =
         row_.bytes() + position_.bytes() + rows_.begin.bytes() + rows_.column.bytes() + rows_.source.bytes();
     const std::size_t bytes = of_rows + merged_.merged_plan_bytes() + mailbox_bytes() + columns_.launch_bytes() +
-                              work_.bytes();
+                              work_.bytes() + test_.bytes();
     return {text(), bytes, merged_.merged_value_bytes(), PlanForm::groups};
   }
 
@@ -245,7 +244,6 @@ private:
       plan_groups();
       make_numbers(stream);
     }
-    error_ = -1;
     read_growth(stream);
     while (merged_.levels() > 1 && !is_accurate(stream)) {
       rule_.most_levels = std::isfinite(growth_) ? merged_.levels() / 2 : 1;
@@ -382,11 +380,16 @@ private:
 
   void make_numbers(cudaStream_t stream)
   {
-    reports_.fill(0, stream);
-    /* the work space is free while values are made */
-    merged_.make_numbers(source_rows(), reinterpret_cast<real_t<T>*>(work_.data()), reports_.data(), stream);
     tells_ = true;
-    launch(tell, {1, 1, 0, stream}, reports_.data(), told_growth_.device_pointer());
+    /* the work space is free while values are made */
+    merged_.make_numbers(source_rows(), reinterpret_cast<real_t<T>*>(work_.data()), tell_in(told_growth_), stream);
+    is_measured_ = !test_.empty();
+    if (is_measured_) measure_error(stream);
+  }
+
+  ToldMaximum tell_in(const Mapped<unsigned long long>& told)
+  {
+    return {maximum_.data(), reinterpret_cast<unsigned*>(maximum_.data() + 1), told.device_pointer()};
   }
 
   static double from_bits(unsigned long long bits)
@@ -398,7 +401,7 @@ private:
   void read_growth(cudaStream_t stream)
   {
     SYNCFREE_CUDA(cudaStreamSynchronize(stream));  // it is idle, for the outcome of the factorization has been read
-    growth_ = from_bits(told_growth_.get());
+    growth_ = from_bits(told_growth_.get()), error_ = -1;
     tells_ = false;
   }
 
@@ -406,18 +409,42 @@ private:
   {
     if (growth_ <= harmless_growth<real_t<V>>) return true;
     if (!std::isfinite(growth_)) return false;
-    const bool had_mailbox = memory_.has_value();
-    const DeviceArray<T> test(n());
-    const unsigned blocks = blocks_for(n(), 128);
-    launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, source_rows(), as_device(work_.data()));
-    launch_merged(work_.data(), test.data(), {}, stream);
-    launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, source_rows(), as_device(work_.data()),
-                                                                as_device(test.data()), reports_.data() + 1);
-    unsigned long long bits;
-    reports_.read(&bits, 1, 1, stream);
-    error_ = from_bits(bits);
-    if (!had_mailbox) memory_.reset();  // where L and U are solved in one launch it is not used again
+    if (!is_measured_) {
+      const bool had_mailbox = memory_.has_value();
+      test_ = DeviceArray<T>(n());
+      if (!had_mailbox) make_mailbox();
+      measure_error(stream);
+      SYNCFREE_CUDA(cudaStreamSynchronize(stream));
+      tells_ = false;
+      if (may_measure_ahead()) {
+        ++revision_;  // other launches follow now
+      } else {
+        test_ = DeviceArray<T>();
+        if (!had_mailbox) memory_.reset();  // where L and U are solved in one launch it is not used again
+      }
+    }
+    error_ = from_bits(told_error_.get());
     return error_ <= most_error<real_t<V>>;
+  }
+
+  /// True if the error is to be measured in every refresh once it had to be: of a small factor a wait takes longer than
+  /// a solve, but vectors and mailbox must fit in the memory of the plan.
+  bool may_measure_ahead() const
+  {
+    constexpr I most_rows = 1 << 15;
+    const std::size_t bytes = merged_.merged_plan_bytes() + merged_.merged_value_bytes() + 3 * test_.bytes();
+    return n() <= most_rows && static_cast<std::int64_t>(bytes) <= rule_.most_bytes;
+  }
+
+  /// Queues a solve with a known solution.
+  void measure_error(cudaStream_t stream)
+  {
+    const unsigned blocks = blocks_for(n(), 128);
+    tells_ = true;
+    launch(make_test_side<T, V, I>, {blocks, 128, 0, stream}, source_rows(), as_device(work_.data()));
+    launch_merged(work_.data(), test_.data(), {}, stream);
+    launch(measure_backward_error<T, V, I>, {blocks, 128, 0, stream}, source_rows(), as_device(work_.data()),
+           as_device(test_.data()), tell_in(told_error_));
   }
 
   const T* copy(const T* b, cudaStream_t stream)
@@ -481,9 +508,11 @@ private:
   ValueLaunches<T> columns_;
   DeviceArray<T> work_;
   TicketCounterMemory counter_;
-  Mapped<unsigned long long> told_growth_;
-  bool tells_ = false;  ///< a launch that writes it may be running
-  DeviceArray<unsigned long long> reports_;  ///< reports: growth and backward error, as bits of doubles
+  Mapped<unsigned long long> told_growth_, told_error_;
+  bool tells_ = false;  ///< a launch that writes them may be running
+  DeviceArray<unsigned long long> maximum_;  ///< ToldMaximum: of one launch at a time
+  DeviceArray<T> test_;  ///< what a solve with a known solution gives; made when the growth is too large for the first time
+  bool is_measured_ = false;  ///< the error has been queued with the values
   int lanes_ = 1;
   LevelOrderBlocks blocks_;
   MergePlanner<I>* pending_plan_;  ///< the first plan, until the first update ends it; or nullptr

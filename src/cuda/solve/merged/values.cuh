@@ -173,8 +173,8 @@ private:
 template <class T, class V, class I, template <class, class> class Slots> class RowAccumulators {
 public:
   using N = DeviceScalar<T>;
-  static constexpr int batch = 2;             ///< entries of another row that a lane loads at once
-  static constexpr I trip = 32 * batch;       ///< entries that a warp loads at once
+  static constexpr int batch = entries_of_part / 32;  ///< entries of another row that a lane loads at once
+  static constexpr I trip = entries_of_part;
   struct Part {
     DeviceScalar<V> value[batch];
   };
@@ -359,7 +359,8 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
   row.store_row_values();
 }
 
-/// owns       `memory.warps` warps own the rows of P and R at one position after the other
+/// owns       thread blocks own the rows of P and R at one position after the other: all warps a wide row, else each
+///            warp one
 /// waits      for the end of the launch before it, which it may overlap: what a row reads was made by earlier launches
 /// publishes  its rows to later launches
 /// order      that of the stream: values are read and written after wait_for_primary_launch(), and only then may the
@@ -368,37 +369,72 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
 /// result     reproducible: a warp substitutes rows in order, and the sums of warps are added in order
 /// source     partitioned inverse (Alvarado and Schreiber 1993; growth guard: Higham and Pothen 1994), here with fill;
 ///            inverting a triangle block by block: Higham 2002, 14.2
+///   reads   `count`, first those of wide rows
+///   wide    number of wide rows
+///   memory  of one warp
 template <class T, class V, class I, template <class, class> class Slots>
 __global__ void __launch_bounds__(32 * most_warps_of_row)
-merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count,
-                             AccumulatorMemory memory)
+merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count, const unsigned* wide,
+             AccumulatorMemory memory)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  const unsigned threads = 32 * memory.warps, own = threadIdx.x / threads;
-  const std::size_t rows = blockDim.x / threads, stride = gridDim.x * rows;
-  for (std::size_t at = blockIdx.x * rows + own; at < count; at += stride)
-    substitute_block<T, V, I, Slots>(M, reads[at], memory, shared + own * memory.accumulator_bytes(),
-                                     threadIdx.x % threads);
+  const unsigned warps = blockDim.x / 32, own = threadIdx.x / 32;
+  const std::size_t wide_rows = *wide, turns = wide_rows + (count - wide_rows + warps - 1) / warps;
+  for (std::size_t turn = blockIdx.x; turn < turns; turn += gridDim.x) {
+    const bool is_wide = turn < wide_rows;
+    const std::size_t at = is_wide ? turn : wide_rows + (turn - wide_rows) * warps + own;
+    if (at >= count) break;
+    const AccumulatorMemory of_row = {is_wide ? warps : 1, memory.columns, memory.per_warp};
+    substitute_block<T, V, I, Slots>(M, reads[at], of_row, shared + (is_wide ? 0 : own * memory.accumulator_bytes()),
+                                     is_wide ? threadIdx.x : threadIdx.x % 32);
+  }
   wait_for_primary_launch();
 }
 
-/// *growth = max over rows of sum_k |p_ik| s_k, as the bits of a double; one warp per row. May overlap the launch
-/// before it, whose values it reads when that has ended.
+/// A maximum over all threads of a launch.
+///   most, blocks  0 between launches
+///   told          [out] host memory: the bits of a double, stored by the last thread block
+struct ToldMaximum {
+  unsigned long long* most;
+  unsigned* blocks;
+  unsigned long long* told;
+
+  /// Called by all threads of the launch. Nonnegative doubles are ordered like their bits, with NaN above all.
+  __device__ void take_part(double part) const
+  {
+    __shared__ unsigned long long ours;
+    if (threadIdx.x == 0) ours = 0;
+    __syncthreads();
+    const auto bits = static_cast<unsigned long long>(__double_as_longlong(fabs(part)));
+    if (bits) red_max_relaxed(&ours, bits);
+    __syncthreads();
+    if (threadIdx.x) return;
+    red_max_relaxed(most, ours);
+    fence_release();
+    if (fetch_increment_relaxed(blocks) + 1 < gridDim.x) return;
+    fence_acquire();
+    *told = exchange_relaxed(most, 0);
+    store_relaxed(blocks, 0u);
+  }
+};
+
+/// growth = max over rows of sum_k |p_ik| s_k; one warp per row. May overlap the launch before it, whose values it reads
+/// when that has ended.
 template <class T, class V, class I>
-__global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, unsigned long long* growth)
+__global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, ToldMaximum growth)
 {
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
-  if (at >= static_cast<std::size_t>(M.n)) return;
+  const bool has_row = at < static_cast<std::size_t>(M.n);
   double sum = 0;
-  const I own = static_cast<I>(at), first = M.first_of_group(own), begin = M.p_begin[at], end = M.p_begin[at + 1];
+  const I own = has_row ? static_cast<I>(at) : I(0), first = M.first_of_group(own);
+  const I begin = M.p_begin[own], end = has_row ? M.p_begin[own + 1] : begin;
   wait_for_primary_launch();
   for (I k = begin + static_cast<I>(threadIdx.x % 32); k < end; k += 32) {
     const I position = k + 1 == end ? own : first + static_cast<I>(M.p_local[k]);
     sum += abs_value(M.p[k]) * static_cast<double>(size[position]);
   }
   for (int offset = 16; offset; offset /= 2) sum += shfl_xor(sum, offset);
-  /* nonnegative doubles are ordered like their bits, with NaN above all */
-  if (threadIdx.x % 32 == 0) red_max_relaxed(growth, static_cast<unsigned long long>(__double_as_longlong(fabs(sum))));
+  growth.take_part(threadIdx.x % 32 == 0 ? sum : 0);
 }
 
 /// Returns a pseudo-random number in (-1, 1), the same in every run.
@@ -447,20 +483,22 @@ template <class I> __global__ void name_rows(std::size_t count, const I* row, I*
   if (k < count) position[k] = row[position[k]];
 }
 
-/// *error = max_i |b - T x|_i / (|T| |x| + |b|)_i as the bits of a double; one thread per row.
+/// error = max_i |b - T x|_i / (|T| |x| + |b|)_i; one thread per row.
 template <class T, class V, class I>
 __global__ void measure_backward_error(SourceRows<T, V, I> A, const DeviceScalar<T>* b, const DeviceScalar<T>* x,
-                                       unsigned long long* error)
+                                       ToldMaximum error)
 {
   using N = DeviceScalar<T>;
   const std::size_t position = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  if (position >= static_cast<std::size_t>(A.n)) return;
-  const RowProduct<N> row(A, static_cast<I>(position), [x](I r) { return x[r]; });
-  const N rhs = b[A.row[position]];
-  const double residual = abs_value(N(rhs - row.sum)), size = row.size + abs_value(rhs);
-  /* 0 / 0 is no error; a value that is not finite is */
-  const double part = size == 0 ? 0 : residual / size;
-  red_max_relaxed(error, static_cast<unsigned long long>(__double_as_longlong(fabs(part))));
+  double part = 0;
+  if (position < static_cast<std::size_t>(A.n)) {
+    const RowProduct<N> row(A, static_cast<I>(position), [x](I r) { return x[r]; });
+    const N rhs = b[A.row[position]];
+    const double residual = abs_value(N(rhs - row.sum)), size = row.size + abs_value(rhs);
+    /* 0 / 0 is no error; a value that is not finite is */
+    if (size != 0) part = residual / size;
+  }
+  error.take_part(part);
 }
 
 }  // namespace syncfree::cuda
