@@ -511,7 +511,7 @@ private:
   Mapped<unsigned long long> told_growth_, told_error_;
   bool tells_ = false;  ///< a launch that writes them may be running
   DeviceArray<unsigned long long> maximum_;  ///< ToldMaximum: of one launch at a time
-  DeviceArray<T> test_;  ///< what a solve with a known solution gives; made when the growth is too large for the first time
+  DeviceArray<T> test_;  ///< what a solve with a known solution gives; made when the growth was too large once
   bool is_measured_ = false;  ///< the error has been queued with the values
   int lanes_ = 1;
   LevelOrderBlocks blocks_;

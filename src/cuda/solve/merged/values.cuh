@@ -418,8 +418,8 @@ struct ToldMaximum {
   }
 };
 
-/// growth = max over rows of sum_k |p_ik| s_k; one warp per row. May overlap the launch before it, whose values it reads
-/// when that has ended.
+/// growth = max over rows of sum_k |p_ik| s_k; one warp per row. May overlap the launch before it, whose values it
+/// reads when that has ended.
 template <class T, class V, class I>
 __global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, ToldMaximum growth)
 {
