@@ -68,7 +68,7 @@ public:
                     cudaStream_t stream) const
   {
     const unsigned warps = blocks_for(rows() * 32, 128);
-    launch(begin_rows<T, V, I>, {warps, 128, 0, stream}, A, merged_view(), size);
+    launch(begin_rows<T, V, I>, {warps, 128, 0, stream}, A, merged_view(), size, growth);
     for (int step = 0; step < steps_.step_count(); ++step) {
       if (has_local_slots()) substitute_block<LocalSlots>(step, local_slots(), stream);
       else substitute_block<FoundSlots>(step, found_slots(), stream);
@@ -166,7 +166,6 @@ public:
         columns_(triangle.n(), name()), work_(triangle.n()), counter_(name()), maximum_(2),
         pending_plan_(triangle.pending_plan), captures_(triangle.captures)
   {
-    maximum_.fill(0, nullptr);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
     if (!pending_plan_) plan_groups();
   }

@@ -272,14 +272,45 @@ private:
   Slots<V, I> slots_;
 };
 
-/// Copies the rows of the triangle with their diagonal divided out, and sets size[position] = s; one warp per row.
+/// A maximum over all threads of a launch.
+///   most, blocks  0 between launches, after begin()
+///   told          [out] host memory: the bits of a double, stored by the last thread block
+struct ToldMaximum {
+  unsigned long long* most;
+  unsigned* blocks;
+  unsigned long long* told;
+
+  __device__ void begin() const { *most = 0, *blocks = 0; }
+
+  /// Called by all threads of the launch. Nonnegative doubles are ordered like their bits, with NaN above all.
+  __device__ void take_part(double part) const
+  {
+    __shared__ unsigned long long ours;
+    if (threadIdx.x == 0) ours = 0;
+    __syncthreads();
+    const auto bits = static_cast<unsigned long long>(__double_as_longlong(fabs(part)));
+    if (bits) red_max_relaxed(&ours, bits);
+    __syncthreads();
+    if (threadIdx.x) return;
+    red_max_relaxed(most, ours);
+    fence_release();
+    if (fetch_increment_relaxed(blocks) + 1 < gridDim.x) return;
+    fence_acquire();
+    *told = exchange_relaxed(most, 0);
+    store_relaxed(blocks, 0u);
+  }
+};
+
+/// Copies the rows of the triangle with their diagonal divided out, sets size[position] = s, and begins the maximum;
+/// one warp per row.
 template <class T, class V, class I>
-__global__ void begin_rows(SourceRows<T, V, I> A, MergedView<V, I> M, real_t<T>* size)
+__global__ void begin_rows(SourceRows<T, V, I> A, MergedView<V, I> M, real_t<T>* size, ToldMaximum growth)
 {
   using N = DeviceScalar<T>;
   wait_for_primary_launch();
   trigger_dependent_launch();
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
+  if (at == 0 && threadIdx.x == 0) growth.begin();
   if (at >= static_cast<std::size_t>(M.n)) return;
   const I position = static_cast<I>(at), lane = static_cast<I>(threadIdx.x % 32);
   const I group_first = M.first_of_group(position);
@@ -390,33 +421,6 @@ merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count, 
   }
   wait_for_primary_launch();
 }
-
-/// A maximum over all threads of a launch.
-///   most, blocks  0 between launches
-///   told          [out] host memory: the bits of a double, stored by the last thread block
-struct ToldMaximum {
-  unsigned long long* most;
-  unsigned* blocks;
-  unsigned long long* told;
-
-  /// Called by all threads of the launch. Nonnegative doubles are ordered like their bits, with NaN above all.
-  __device__ void take_part(double part) const
-  {
-    __shared__ unsigned long long ours;
-    if (threadIdx.x == 0) ours = 0;
-    __syncthreads();
-    const auto bits = static_cast<unsigned long long>(__double_as_longlong(fabs(part)));
-    if (bits) red_max_relaxed(&ours, bits);
-    __syncthreads();
-    if (threadIdx.x) return;
-    red_max_relaxed(most, ours);
-    fence_release();
-    if (fetch_increment_relaxed(blocks) + 1 < gridDim.x) return;
-    fence_acquire();
-    *told = exchange_relaxed(most, 0);
-    store_relaxed(blocks, 0u);
-  }
-};
 
 /// growth = max over rows of sum_k |p_ik| s_k; one warp per row. May overlap the launch before it, whose values it
 /// reads when that has ended.
