@@ -75,6 +75,12 @@ template <class I> struct MergedRow {
   __device__ I entry_count() const { return p_end - p + r_end - r; }
   __device__ bool in_p(I e) const { return e < p_end - p; }
   __device__ I entry_index(I e) const { return in_p(e) ? p + e : r + e - (p_end - p); }
+  /// Returns where entry e of the row is in one of two arrays. Loads then need no branch, in which each would be
+  /// awaited before the next.
+  template <class E> __device__ E* entry_at(E* of_p, E* of_r, I e) const
+  {
+    return (in_p(e) ? of_p : of_r) + entry_index(e);
+  }
 };
 
 /// Layout of the shared memory of the warps that make a row, in bytes: columns, then accumulators for each warp.
@@ -102,12 +108,12 @@ public:
     return {1, 0, AccumulatorMemory::whole(static_cast<std::size_t>(span) * sizeof(N))};
   }
 
-  __device__ std::uint32_t load_key(const MergedRow<I>& row, I e) const
+  /// Added to the place of an entry of R.
+  __device__ std::uint32_t first_key_of_r() const { return static_cast<std::uint32_t>(rows_); }
+  __device__ std::uint32_t slot_of_own(const MergedRow<I>& own, I e) const
   {
-    const I k = row.entry_index(e);
-    return row.in_p(e) ? M_.p_local[k] : static_cast<std::uint32_t>(rows_) + M_.r_local[k];
+    return *own.entry_at(M_.p_local, M_.r_local, e) + (own.in_p(e) ? 0 : first_key_of_r());
   }
-  __device__ std::uint32_t slot_of_own(const MergedRow<I>& own, I e) const { return load_key(own, e); }
   /// Keys are slots.
   template <int count> __device__ void find_slots(std::uint32_t (&)[count]) const {}
 
@@ -122,11 +128,11 @@ template <class V, class I> class FoundSlots {
 public:
   __device__ FoundSlots(const MergedView<V, I>& M, I, const MergedRow<I>& own, void* memory, unsigned thread,
                         unsigned threads)
-      : M_(M), local_(static_cast<std::uint16_t*>(memory)), ps_(own.p_end - own.p), size_(own.entry_count())
+      : local_(static_cast<std::uint16_t*>(memory)), ps_(own.p_end - own.p), size_(own.entry_count())
   {
     while (2 * first_step_ <= max(ps_, size_ - ps_)) first_step_ *= 2;
     for (I e = static_cast<I>(thread); e < size_; e += static_cast<I>(threads))
-      local_[e] = own.in_p(e) ? M.p_local[own.entry_index(e)] : M.r_local[own.entry_index(e)];
+      local_[e] = *own.entry_at(M.p_local, M.r_local, e);
   }
   ///   row  entries of the longest row
   template <class N> static AccumulatorMemory memory(std::int64_t, std::int64_t row)
@@ -135,11 +141,7 @@ public:
     return {1, AccumulatorMemory::whole(of_locals), AccumulatorMemory::whole(entries * sizeof(N))};
   }
 
-  __device__ std::uint32_t load_key(const MergedRow<I>& row, I e) const
-  {
-    const I k = row.entry_index(e);
-    return row.in_p(e) ? M_.p_local[k] : key_of_r | M_.r_local[k];
-  }
+  __device__ std::uint32_t first_key_of_r() const { return key_of_r; }
   __device__ std::uint32_t slot_of_own(const MergedRow<I>&, I e) const { return static_cast<std::uint32_t>(e); }
   /// Replaces keys by slots: the first entries of P or of R in shared memory that are not less. All steps are made for
   /// all keys, so that their loads overlap.
@@ -163,7 +165,6 @@ public:
 private:
   static constexpr std::uint32_t key_of_r = 1 << 16;
 
-  const MergedView<V, I>& M_;
   std::uint16_t* local_;
   I ps_, size_, first_step_ = 1;
 };
@@ -175,8 +176,14 @@ public:
   using N = DeviceScalar<T>;
   static constexpr int batch = entries_of_part / 32;  ///< entries of another row that a lane loads at once
   static constexpr I trip = entries_of_part;
+  /// Entries of another row as they are loaded: nothing is computed from one before all are on their way.
+  ///   first_key  added to the place; no_key: there is no entry
   struct Part {
     DeviceScalar<V> value[batch];
+    std::uint16_t place[batch];
+    std::uint32_t first_key[batch];
+
+    __device__ std::uint32_t key(int b) const { return first_key[b] == no_key ? no_key : first_key[b] + place[b]; }
   };
 
   /// Waits for the launch before this one, which makes values, after it has read what the plan says of the row.
@@ -203,16 +210,17 @@ public:
     meet();
   }
 
-  ///   key  [out] `batch` keys
-  __device__ Part load_part(const MergedRow<I>& row, I from, std::uint32_t* key) const
+  __device__ Part load_part(const MergedRow<I>& row, I from) const
   {
     Part part;
 #pragma unroll
     for (int b = 0; b < batch; ++b) {
       const I e = from + lane() + b * 32;
       const bool live = e < row.entry_count();
-      key[b] = live ? slots_.load_key(row, e) : no_key;
+      part.place[b] = 0, part.value[b] = DeviceScalar<V>(0);
+      if (live) part.place[b] = *row.entry_at(M_.p_local, M_.r_local, e);
       if (live) part.value[b] = value_at(row, e);
+      part.first_key[b] = !live ? no_key : row.in_p(e) ? 0 : slots_.first_key_of_r();
     }
     return part;
   }
@@ -220,13 +228,17 @@ public:
   /// Replaces the keys of several parts by slots.
   template <int count> __device__ void find_slots(std::uint32_t (&key)[count]) const { slots_.find_slots(key); }
 
-  /// Subtracts factor times a part of a row; called by a warp.
+  /// Subtracts factor times a part of a row, whose slots are different; called by a warp.
   __device__ void subtract(const N& factor, const Part& part, const std::uint32_t* slot) const
   {
     N* const own = accumulators(thread_ / 32);
+    N sum[batch];
 #pragma unroll
     for (int b = 0; b < batch; ++b)
-      if (slot[b] != no_key) own[slot[b]] -= product(factor, N(part.value[b]));
+      sum[b] = slot[b] == no_key ? N(0) : N(own[slot[b]] - product(factor, N(part.value[b])));
+#pragma unroll
+    for (int b = 0; b < batch; ++b)
+      if (slot[b] != no_key) own[slot[b]] = sum[b];
     __syncwarp();
   }
 
@@ -261,7 +273,7 @@ private:
   }
   __device__ DeviceScalar<V>& value_at(const MergedRow<I>& row, I e) const
   {
-    return row.in_p(e) ? M_.p[row.entry_index(e)] : M_.r[row.entry_index(e)];
+    return *row.entry_at(M_.p, M_.r, e);
   }
 
   const MergedView<V, I>& M_;
@@ -380,8 +392,11 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
         parts.advance_part(Row::trip, theirs, value);
-        part[f] = row.load_part(parts.row, parts.from, slot + f * Row::batch), factor[f] = parts.factor;
+        part[f] = row.load_part(parts.row, parts.from), factor[f] = parts.factor;
       }
+      __syncwarp();  // compilers move no load behind it
+#pragma unroll
+      for (int k = 0; k < flight * Row::batch; ++k) slot[k] = part[k / Row::batch].key(k % Row::batch);
       row.find_slots(slot);
 #pragma unroll
       for (int f = 0; f < flight; ++f) row.subtract(factor[f], part[f], slot + f * Row::batch);
