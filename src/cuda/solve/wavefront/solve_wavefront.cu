@@ -122,8 +122,8 @@ constexpr unsigned least_slots = 3, most_slots = 16;
 /// of which it keeps the rest of a sector for the next step, are read twice.
 constexpr std::size_t most_memory = 195 << 10;
 
-/// Steps from which on stacks are rings. Shorter pencils have room for four groups with whole stacks.
-constexpr unsigned least_steps_of_rings = 192;
+/// Steps from which on stacks are rings. For shorter pencils four groups with whole stacks have room.
+constexpr unsigned least_steps_of_rings = 184;
 /// Pencil groups of a thread block with rings, at most: with entries in double precision, in single.
 constexpr unsigned most_groups_of_double = 4, most_groups_of_single = 6;
 
@@ -153,7 +153,7 @@ private:
     const auto steps = static_cast<unsigned>(counts.steps);
     unsigned groups = Warps::pencil_groups;
     if (is_ring) {
-      groups = std::min(groups, sizeof(V) < sizeof(N) ? most_groups_of_single : most_groups_of_double);
+      groups = std::min(groups, sizeof(DeviceScalar<V>) > 4 ? most_groups_of_double : most_groups_of_single);
       most_slots = std::min(most_slots, StackRing<reads>::most_slots);
     }
     while (groups > 0 && Memory::shared_bytes(groups, steps, least_slots) > most) --groups;
