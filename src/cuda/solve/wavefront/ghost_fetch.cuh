@@ -23,6 +23,7 @@ public:
   {
     if (!is_done()) seen_ = box.poll_slot(first_ + next_);
   }
+  __device__ bool polls() const { return !is_done(); }
   template <class Box> __device__ void take_next(const Box& box)
   {
     if (is_done() || !box.has_arrived(seen_)) return;
@@ -68,6 +69,8 @@ public:
     polls_ = !is_done() && has_room();
     if (polls_) seen_ = box.poll_slot(first_ + next_);
   }
+  /// False while the next value has no place.
+  __device__ bool polls() const { return polls_; }
   template <class Box> __device__ void take_next(const Box& box)
   {
     if (!polls_ || !box.has_arrived(seen_)) return;
@@ -99,7 +102,9 @@ private:
 };
 
 /// Fetches all their values, polling for the next one of each concurrently.
-template <class Box, class... Arrays> __device__ void fetch_ghost_values(const Box& box, Arrays&... arrays)
+///   pauses  sleeps while none of them polls: looks at a ring would take turns from the warps that solve
+template <bool pauses, class Box, class... Arrays>
+__device__ void fetch_ghost_values(const Box& box, Arrays&... arrays)
 {
   const auto for_all = [&](auto body) {
     const auto of_array = [&](auto& array) {
@@ -115,8 +120,13 @@ template <class Box, class... Arrays> __device__ void fetch_ghost_values(const B
   };
   SYNCFREE_MAY_NANOSLEEP
   for (BoundedWait wait; !done();) {
-    for_all([&](auto& fetch) { fetch.poll_next(box); });
+    bool polls = false;
+    for_all([&](auto& fetch) {
+      fetch.poll_next(box);
+      if (pauses) polls |= fetch.polls();
+    });
     for_all([&](auto& fetch) { fetch.take_next(box); });
+    if (pauses && !polls) __nanosleep(200);
     if (!wait.is_over()) continue;
     for_all([](auto& fetch) { fetch.give_up_next(); });
   }

@@ -391,14 +391,14 @@ __device__ void fetch_from_mailbox(const PencilView& A, const PencilBlock<reads>
     if constexpr (Memory::has_rings) {
       decltype(of_stack(0)) stack[] = {of_stack(0), of_stack(1)};
       GhostFetch<N> sides[] = {of_side(0), of_side(1)};
-      fetch_ghost_values(box, stack, sides);
+      fetch_ghost_values<true>(box, stack, sides);
     } else {
       GhostFetch<N> fetch[] = {of_stack(0), of_stack(1), of_side(0), of_side(1)};
-      fetch_ghost_values(box, fetch);
+      fetch_ghost_values<false>(box, fetch);
     }
   } else {
     GhostFetch<N> fetch[] = {of_stack(0), of_stack(1)};
-    fetch_ghost_values(box, fetch);
+    fetch_ghost_values<false>(box, fetch);
   }
 }
 

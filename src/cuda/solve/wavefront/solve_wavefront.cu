@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -268,13 +267,16 @@ public:
     const std::string blocks = pencil_groups > 1 ? " blocks of " + std::to_string(pencil_groups) + " " : " ";
     const std::string text = std::to_string(counts_.groups_x * rows) + blocks + of +
                              (one.rings ? ", stacks in rings" : "") + in_clusters(one.cluster);
+    const bool is_shared = !inverse_.launches || inverse_.launches == one_.launches;
     const std::size_t bytes = begin_.bytes() + one_.bytes() + inverse_.bytes() + several_.order.bytes() +
+                              one_.launches->launch_bytes() + (is_shared ? 0 : inverse_.launches->launch_bytes()) +
                               (chunks_ ? chunks_->launch_bytes() : 0) +
                               (wide_chunks_ ? wide_chunks_->launch_bytes() : 0);
     return {text, bytes, panel_.bytes(), PlanForm::pencils};
   }
 
 private:
+  using Launches = ClusterLaunches<typename SingleReaderMailbox<N>::Memory>;
   using Chunks = ColumnLaunches<T, N, SingleReaderMailbox>;
   using WideChunks = ColumnLaunches<T, ColumnPackOf<T>, SingleReaderMailbox>;
 
@@ -300,12 +302,14 @@ private:
   /// Thread blocks and mailboxes of the launches of a kernel for one column.
   struct Place {
     Arrangement planned, alone;  ///< alone: without clusters, once a launch with clusters is refused
-    std::optional<ClusterLaunches<typename SingleReaderMailbox<N>::Memory>> launches;
+    std::shared_ptr<Launches> launches;  ///< shared by places with equal blocks
 
-    std::size_t bytes() const
+    bool has_blocks_of(const Place& other) const
     {
-      return planned.order.bytes() + alone.order.bytes() + (launches ? launches->launch_bytes() : 0);
+      return planned.blocks == other.planned.blocks && planned.cluster == other.planned.cluster &&
+             planned.pencil_groups == other.planned.pencil_groups;
     }
+    std::size_t bytes() const { return planned.order.bytes() + alone.order.bytes(); }
   };
   ///   most  thread blocks of a cluster, at most
   template <Stencil reads, class Blocks> Arrangement arrange(const Blocks& made, unsigned most) const
@@ -350,7 +354,8 @@ private:
         });
       }
     });
-    place->launches.emplace(place->planned.exports, "wavefront");
+    const bool is_like_one = one_.launches && place->has_blocks_of(one_);
+    place->launches = is_like_one ? one_.launches : std::make_shared<Launches>(place->planned.exports, "wavefront");
   }
 
   template <class Stored, bool inverts>

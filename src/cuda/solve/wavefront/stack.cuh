@@ -88,8 +88,10 @@ private:
   __device__ void await_room(unsigned q)
   {
     SYNCFREE_MAY_NANOSLEEP
-    do room_ = released_->read_count() + Ring::chunks;
-    while (__any_sync(~0u, q >= room_));
+    do {
+      __nanosleep(100);  // the group that reads has a whole ring before it
+      room_ = released_->read_count() + Ring::chunks;
+    } while (__any_sync(~0u, q >= room_));
   }
 
   word *const first_, *const end_;
