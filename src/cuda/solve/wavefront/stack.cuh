@@ -90,8 +90,8 @@ private:
     SYNCFREE_MAY_NANOSLEEP
     do {
       __nanosleep(100);  // the group that reads has a whole ring before it
-      room_ = released_->read_count() + Ring::chunks;
-    } while (__any_sync(~0u, q >= room_));
+      room_ = __reduce_min_sync(~0u, released_->read_count()) + Ring::chunks;  // the same in all lanes
+    } while (q >= room_);
   }
 
   word *const first_, *const end_;
