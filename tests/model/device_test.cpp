@@ -389,6 +389,82 @@ TEST(Litmus, ghosts_that_nothing_reads_must_be_awaited)
   EXPECT_NE(result.violation, "");
 }
 
+/// The places of a stack that is a ring of `places` chunks, one value a chunk; 0: not written yet.
+struct GhostRing {
+  model::Atomic<unsigned> place[3];
+  model::SharedCounter released;
+
+  void put_ghost(unsigned at, unsigned v) { place[at].store(v, model::relaxed); }
+  void clear_ghost(unsigned at, unsigned v) { place[at].store(v, model::relaxed); }
+  unsigned await_ghost(unsigned at) const
+  {
+    for (;;) {
+      if (const unsigned v = place[at].load(model::relaxed)) return v;
+      pause_for_ever();
+    }
+  }
+};
+
+/// The pencil group before, which fills the stack; the compute warp and the transfer warp of the group that reads it.
+/// The compute warp looks for chunk q + 1 and its first ghost before it is done with chunk q; what follows the last
+/// chunk is not awaited.
+///   depth  slots of the ring of panels
+void pass_ghosts_by_ring(unsigned places, unsigned depth, unsigned chunks)
+{
+  constexpr unsigned nothing = 99;
+  GhostRing stack;
+  Mbarrier full[2] = {Mbarrier(1), Mbarrier(1)}, done[2] = {Mbarrier(1), Mbarrier(1)};
+  in_parallel({[&] {  // RingStack::begin_chunk(), Chunk::put_if()
+                 for (unsigned q = 0; q < chunks; ++q) {
+                   while (q >= stack.released.count() + places) pause_for_ever();
+                   stack.put_ghost(q % places, q + 1);
+                 }
+               },
+               [&] {  // PencilComputeWarp::solve_steps()
+                 full[0].wait(0);
+                 unsigned ghost = stack.await_ghost(0);
+                 for (unsigned q = 0; q < chunks; ++q) {
+                   require(ghost == q + 1, "the ghost of this chunk");
+                   const unsigned next = q + 1;
+                   if (next < chunks) full[next % depth].wait(next / depth & 1);
+                   ghost = stack.await_ghost(next % places);
+                   done[q % depth].arrive();
+                 }
+                 require(ghost == nothing, "what follows the last chunk");
+               },
+               [&] {  // PencilTransferWarp::copy(), PencilSharedMemory::release_stack()
+                 for (unsigned q = 0; q < depth; ++q) full[q].arrive();
+                 for (unsigned q = 0; q < chunks; ++q) {
+                   done[q % depth].wait(q / depth & 1);
+                   stack.clear_ghost(q % places, q + places < chunks ? 0 : nothing);
+                   stack.released.tell(q + 1);
+                   if (q + depth < chunks) full[q % depth].arrive();
+                 }
+               }});
+}
+
+// 13
+TEST(Litmus, ring_of_ghosts)
+{
+  expect_verdicts([] { pass_ghosts_by_ring(3, 2, 5); }, {
+      "count load acquire -> relaxed: holds",
+      "test_wait_parity load acquire -> relaxed: what follows the last chunk",
+      "arrive fetch_add acq_rel -> relaxed: what follows the last chunk",
+      "arrive fetch_add acq_rel -> acquire: what follows the last chunk",
+      "arrive fetch_add acq_rel -> release: holds",
+      "without put_ghost store relaxed: deadlock: a thread waits for ever",
+      "without clear_ghost store relaxed: what follows the last chunk",
+      "tell store release -> relaxed: holds",
+      "without tell store release: deadlock: a thread waits for ever"});
+}
+
+// 13: with as many slots no arrival leads from the last clearing to its reader
+TEST(Litmus, ring_of_ghosts_has_more_places_than_slots)
+{
+  const model::Result result = explore([] { pass_ghosts_by_ring(2, 2, 4); });
+  EXPECT_EQ(result.violation, "what follows the last chunk");
+}
+
 /// give_up_launch() and the host's WaitMonitor: the name of the strategy, then the row.
 void report_to_host(model::Order host)
 {

@@ -155,12 +155,67 @@ TEST(Device, wavefront_solves_grids)
   }
 }
 
+/// Pencils that are several times as long as a ring of a stack, which is filled by the pencil group before in the same
+/// thread block or from the mailbox; the sides come from the same cluster or another one. In single storage more
+/// pencil groups share a thread block. Whole stacks, as with several columns, give the same values.
+TEST(Device, wavefront_solves_grids_with_stacks_in_rings)
+{
+  const std::vector<std::array<I, 3>> space = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  for (const auto& side : {std::array<I, 3>{190, 8, 8}, {181, 15, 61}, {190, 70, 20}, {600, 17, 26}}) {
+    if (short_run() && side[1] > 8) continue;
+    for (const bool single : {false, true}) {
+      SCOPED_TRACE(testing::Message() << side[0] << " x " << side[1] << " x " << side[2] << ", single " << single);
+      const auto A = grid_of({side[0], side[1], side[2], space, ""});
+      const auto p = make_cuda_preconditioner<double, I>();
+      ASSERT_EQ(p->analyse(A.pattern(), {}, {"wavefront", 2, single}).message(), "success");
+      ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+      EXPECT_NE(p->summarize().plan.find("8 x 4 pencils, stacks in rings"), std::string::npos) << p->summarize().plan;
+      expect_solves_with_nan_between(p.get(), A, single ? 1e-6 : 1e-12);
+
+      const std::size_t n = static_cast<std::size_t>(A.n);
+      const DeviceVector b(random_vector<double>(3 * n, 7)), x(3 * n), alone(3 * n);
+      for (std::size_t c = 0; c < 3; ++c)
+        ASSERT_TRUE(p->solve(Operation::none, b.data() + c * n, alone.data() + c * n, {1, A.n, A.n}).ok());
+      ASSERT_EQ(p->solve(Operation::none, b.data(), x.data(), {3, A.n, A.n}).message(), "success");
+      expect_near(x.get(), alone.get(), 1e-13);
+    }
+  }
+}
+
+/// More thread blocks than run at once, so that some begin when those that fill their stacks have ended.
+TEST(Device, wavefront_runs_more_blocks_with_rings_than_there_are_multiprocessors)
+{
+  if (short_run()) GTEST_SKIP() << "three million rows";
+  const auto A = grid_of({182, 182, 100, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, ""});
+  const auto rhs = random_vector<double>(A.n, 5);
+  std::vector<double> truth;
+  for (const char* strategy : {"level_order", "wavefront"}) {
+    const auto p = make_cuda_preconditioner<double, I>();
+    ASSERT_EQ(p->analyse(A.pattern(), {}, {strategy, 2}).message(), "success");
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    const DeviceVector b(rhs), x(A.n);
+    solve(*p, b, x, A.n);
+    const auto first = x.get();
+    if (truth.empty()) {
+      truth = first;
+      continue;
+    }
+    EXPECT_NE(p->summarize().plan.find("stacks in rings"), std::string::npos) << p->summarize().plan;
+    expect_near(first, truth);
+    for (int round = 0; round < 20; ++round) solve(*p, b, x, A.n);
+    EXPECT_EQ(x.get(), first);
+    solve(*p, b, b, A.n);
+    EXPECT_EQ(b.get(), first) << "in place";
+  }
+}
+
 /// In single storage a solve differs from one in full precision by the rounding of the factor only, after each refresh.
 TEST(Device, wavefront_rounds_to_single_storage)
 {
   const std::vector<std::array<I, 3>> cross = {{1, 0, 0}, {0, 1, 0}}, space = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   const std::vector<std::array<I, 3>> box = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {-1, 1, 0}};
-  for (const Stencil& s : {Stencil{70, 61, 1, cross, ""}, Stencil{61, 50, 1, box, ""}, Stencil{33, 32, 31, space, ""}})
+  for (const Stencil& s : {Stencil{70, 61, 1, cross, ""}, Stencil{61, 50, 1, box, ""}, Stencil{33, 32, 31, space, ""},
+                           Stencil{190, 16, 12, space, ""}})
     for (const Kind kind : {Kind::ilu, Kind::icc}) {
       SCOPED_TRACE(testing::Message() << s.x << " x " << s.y << " x " << s.z << (kind == Kind::icc ? ", IC" : ", ILU"));
       auto A = grid_of(s);

@@ -68,10 +68,11 @@ void expect_equal_solves(const OwnedCsr<double, I>& A, const char* strategy, con
   EXPECT_EQ(differences(*p, A.n, rounds / 10, 5), 0u) << p->summarize().plan << ", several columns";
 }
 
-/// Grids in space and in the plane, with several thread blocks.
+/// Grids in space and in the plane, with several thread blocks, whole stacks and rings.
 TEST(Endurance, many_solves_by_wavefront_are_bitwise_equal)
 {
-  for (const auto& A : {make_poisson<double, I>(33, 32, 31), make_poisson<double, I>(61, 97, 1)})
+  for (const auto& A : {make_poisson<double, I>(33, 32, 31), make_poisson<double, I>(61, 97, 1),
+                        make_poisson<double, I>(190, 17, 36)})
     expect_equal_solves(A, "wavefront", " pencils", asked_rounds());
 }
 

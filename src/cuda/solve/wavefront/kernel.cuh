@@ -6,194 +6,14 @@
 ///
 /// A thread block solves some pencil groups that follow each other across planes, one warp each. Further warps move
 /// their data: panels of the factor, right-hand sides and results, in chunks of eight steps through a ring of slots,
-/// and the values of other thread blocks' last pencils, into ghost buffers in shared memory (`ghosts`).
+/// and the values of other thread blocks' last pencils, into ghost buffers in shared memory (`ghosts`). Of long pencils
+/// in space the larger of these, the stack, is a ring, too (`rings`).
 
-#include "core/plan/pencil_grid.hpp"
-#include "cuda/base/multivector.cuh"
 #include "cuda/solve/wavefront/ghost_fetch.cuh"
-#include "cuda/sync/async_copy.cuh"
-#include "cuda/sync/cluster.cuh"
-#include "cuda/sync/mailboxes.cuh"
-#include "cuda/sync/publisher.cuh"
-#include "cuda/sync/ring.cuh"
+#include "cuda/solve/wavefront/layout.cuh"
+#include "cuda/solve/wavefront/stack.cuh"
 
 namespace syncfree::cuda {
-
-struct PencilView {
-  PencilGrid grid;
-  const std::uint32_t* order;  ///< cluster by ticket; nullptr: the identity
-  const unsigned char* panel;   ///< PencilPanel, by pencil group and chunk
-  unsigned groups_x, groups_z;    ///< number of pencil groups in a plane, and across planes
-  unsigned pencil_groups;            ///< of a thread block, at most
-  unsigned blocks;
-  unsigned steps;
-  unsigned depth;              ///< slots of a ring
-  unsigned cluster;            ///< size: adjacent thread blocks that store ghosts in each other's memory; 1: mailbox
-  std::size_t exports;
-};
-
-/// One thread block: its pencil groups, its neighbours, and the mailbox slots of the values that it exports and reads.
-template <Stencil reads> struct PencilBlock {
-  using Form = PencilForm<reads>;
-  unsigned group_x, group_z, pencil_groups;  ///< position of its first pencil group, and number of groups
-  bool has_before, has_adjacent, has_next;  ///< neighbours: before it (stack), adjacent (sides), after it (stack)
-  unsigned steps;
-  std::size_t first_exported;
-  std::size_t from_before, from_adjacent;  ///< first mailbox slots of those that it reads
-
-  ///   row  of A.groups_x adjacent thread blocks
-  __device__ PencilBlock(const PencilView& A, unsigned row, unsigned group_x) : group_x(group_x), steps(A.steps)
-  {
-    group_z = row * A.pencil_groups;
-    pencil_groups = min(A.pencil_groups, A.groups_z - group_z);
-    has_before = Form::in_space ? row > 0 : group_x > 0;
-    has_next = Form::in_space ? group_z + pencil_groups < A.groups_z : group_x + 1 < A.groups_x;
-    has_adjacent = Form::in_space && group_x > 0;
-    const std::size_t exports = Form::numbers_sent(steps, A.pencil_groups);
-    first_exported = exports * (std::size_t{row} * A.groups_x + group_x);
-    from_before = first_exported - exports * (Form::in_space ? A.groups_x : 1);
-    from_adjacent = first_exported - exports;
-  }
-  __device__ long long first_row(const PencilView& A) const
-  {
-    const PencilLane first = PencilGroup{group_x, group_z}.lane<reads>(A.grid, 0);
-    return A.grid.row_of_serial(first.serial(A.grid, first.lag));
-  }
-  /// Returns where, after a thread block's first mailbox slot, pencil group w's values for the adjacent one begin.
-  __device__ std::size_t side_offset(unsigned w) const { return Form::numbers_sent(steps, w); }
-};
-
-/// Data of a chunk of a pencil group: entries, followed by the scale (if any), in pairs.
-template <class M, Stencil reads, bool scaled> struct PencilPanel {
-  static constexpr int entries = PencilForm<reads>::entries, numbers = entries + scaled;
-  static constexpr int cells = chunk_steps * pencils_per_group;
-  M number[numbers * cells];
-
-  /// Returns the index of number j of a cell; cell = step * 32 + lane.
-  static __device__ int index_of(int j, int cell)
-  {
-    return j < numbers / 2 * 2 ? (j / 2 * cells + cell) * 2 + j % 2 : numbers / 2 * 2 * cells + cell;
-  }
-  __device__ void read_cell(int cell, M (&of)[numbers]) const
-  {
-#pragma unroll
-    for (int p = 0; p < numbers / 2; ++p) {
-      const Pair<M> pair = reinterpret_cast<const Pair<M>*>(number + p * 2 * cells)[cell];
-      of[2 * p] = pair.first, of[2 * p + 1] = pair.second;
-    }
-    if (numbers % 2) of[numbers - 1] = number[numbers / 2 * 2 * cells + cell];
-  }
-};
-
-/// Layout of a thread block's shared memory. A ghost buffer has a row of values for each step of the pencil
-/// group that they come from, followed by rows of zeros. `stack`: from the group before; `side`: from the adjacent one.
-template <class N, class P, Stencil reads> struct PencilSharedMemory {
-  using Panel = P;
-  using Form = PencilForm<reads>;
-  static constexpr int pitch = pencils_per_group + 2;  ///< avoids bank conflicts along pencils and along steps
-  struct alignas(16) Slot {
-    Panel panel;
-    N cell[chunk_steps * pitch];  ///< right-hand sides, then results
-  };
-  N* ghosts;
-  Slot* ring;
-  Mbarrier *full, *done;  ///< by slot: it has arrived; it is solved
-  unsigned steps, depth;
-
-  static constexpr int arrivals = 1 + 32 + 1;  ///< at `full`: of the panel, of right-hand sides, of padding
-  static constexpr unsigned stack_rows(unsigned steps) { return steps + Form::stack_delay + chunk_steps; }
-  static constexpr unsigned side_rows(unsigned steps) { return steps + Form::side_delay + chunk_steps; }
-  static constexpr unsigned ghost_numbers(unsigned steps)
-  {
-    return stack_rows(steps) * Form::stack_width + side_rows(steps) * Form::side_width;
-  }
-  static constexpr std::size_t ring_begin(unsigned pencil_groups, unsigned steps)
-  {
-    return (sizeof(N) * std::size_t{pencil_groups} * ghost_numbers(steps) + 15) / 16 * 16;
-  }
-  static std::size_t shared_bytes(unsigned pencil_groups, unsigned steps, unsigned depth)
-  {
-    return ring_begin(pencil_groups, steps) +
-           std::size_t{pencil_groups} * depth * (sizeof(Slot) + 2 * sizeof(Mbarrier));
-  }
-
-  __device__ PencilSharedMemory(unsigned char* memory, const PencilView& A) : steps(A.steps), depth(A.depth)
-  {
-    ghosts = reinterpret_cast<N*>(memory);
-    ring = reinterpret_cast<Slot*>(memory + ring_begin(A.pencil_groups, steps));
-    full = reinterpret_cast<Mbarrier*>(ring + A.pencil_groups * depth);
-    done = full + A.pencil_groups * depth;
-  }
-
-  __device__ N* stack(unsigned pencil_group) const { return ghosts + pencil_group * ghost_numbers(steps); }
-  __device__ N* side(unsigned pencil_group) const
-  {
-    return stack(pencil_group) + stack_rows(steps) * Form::stack_width;
-  }
-
-  /// Called by a pencil group's warp: waits for those rows of its ghost buffer that the previous thread block of the
-  /// cluster stores and nothing reads.
-  __device__ void await_unread(unsigned pencil_group) const
-  {
-    if (Form::in_space) await_numbers(side(pencil_group), Form::side_delay * Form::side_width);
-    else await_numbers(stack(pencil_group), Form::stack_delay * Form::stack_width);
-  }
-
-  /// Called by one warp after the launch was given up: stores NaN for all ghosts of a group that have not arrived.
-  __device__ void fill_missing(unsigned pencil_group) const
-  {
-    N* const first = stack(pencil_group);
-    for (unsigned k = threadIdx.x % 32; k < ghost_numbers(steps); k += 32)
-      if (!SharedSentinelValue<N>::is_stored(SharedSentinelValue<N>::load_shared(first + k)))
-        SharedSentinelValue<N>::store_shared(first + k, quiet_nan<N>());
-  }
-
-  /// Called by all threads; a barrier must follow.
-  __device__ void start(const PencilBlock<reads>& block) const
-  {
-    if (threadIdx.x < block.pencil_groups * depth) {
-      full[threadIdx.x].init(arrivals);
-      done[threadIdx.x].init(1);
-      fence_mbarrier_init();
-    }
-    for (unsigned w = 0; w < block.pencil_groups; ++w) {
-      const bool has_stack = w > 0 || block.has_before;
-      clear_numbers(stack(w), stack_rows(steps) * Form::stack_width, has_stack ? steps * Form::stack_width : 0);
-      clear_numbers(side(w), side_rows(steps) * Form::side_width, block.has_adjacent ? steps * Form::side_width : 0);
-    }
-  }
-
-private:
-  /// Clears the first `awaited` values, which are still to arrive, and sets the others to zero.
-  static __device__ void clear_numbers(N* numbers, unsigned count, unsigned awaited)
-  {
-    for (unsigned k = threadIdx.x; k < count; k += blockDim.x) {
-      if (k < awaited) SharedSentinelValue<N>::clear_shared(numbers + k);
-      else numbers[k] = N(0);
-    }
-  }
-};
-
-/// Roles of a thread block's warps: compute warps, one for each pencil group, then transfer warps, then polling warps.
-/// In a plane the compute warp has its scheduler, which is that of every fourth warp, to itself.
-template <Stencil reads, class N> struct PencilWarps {
-  static constexpr bool in_space = PencilForm<reads>::in_space, several = columns_of<N> > 1;
-  /// Most groups of a thread block. With several columns a third one slowed the two others by more than it gained.
-  static constexpr unsigned pencil_groups = !in_space ? 1 : several ? 2 : 4;
-  static constexpr unsigned movers = in_space && !several ? 1 : 2;  ///< for each pencil group
-  static constexpr unsigned pollers = in_space ? 4 : 2;
-  static constexpr unsigned all = in_space ? pencil_groups * (1 + movers) + pollers : 6;
-  static constexpr unsigned none = ~0u;
-  static_assert(!in_space || pencil_groups <= pollers, "the side of each pencil group has a warp that polls for it");
-
-  /// Returns the index of this warp among those that do not compute, or `none`.
-  static __device__ unsigned helper_warp_index()
-  {
-    const unsigned warp = threadIdx.x / 32;
-    if (in_space) return warp < pencil_groups ? none : warp - pencil_groups;
-    return warp % 4 == 0 ? none : warp / 4 * 3 + warp % 4 - 1;
-  }
-};
 
 constexpr unsigned slots_of_many = 6;  ///< most slots of a ring with several columns; all are filled at the start
 
@@ -204,14 +24,17 @@ template <class N, class Memory, Stencil reads> class PencilTransferWarp {
   using Form = PencilForm<reads>;
   using Slot = typename Memory::Slot;
   static constexpr int lines_at_once = 32 / chunk_steps, rounds = pencils_per_group / lines_at_once;
-  using Warps = PencilWarps<reads, N>;
+  using Warps = PencilWarps<reads, N, Memory::has_rings>;
   static constexpr unsigned first_chunks = Warps::several ? slots_of_many : 4, movers = Warps::movers;
+  static_assert(!Memory::has_rings || movers == 1, "the rows of a stack are released in the order of chunks");
 
 public:
-  ///   own  index of this warp among the pencil group's transfer warps
+  ///   own        index of this warp among the pencil group's transfer warps
+  ///   has_stack  values for the pencil group's stack arrive
   __device__ PencilTransferWarp(const PencilView& A, const Memory& memory, unsigned pencil_group,
-                                const PencilGroup& group, unsigned own, N outside)
+                                const PencilGroup& group, unsigned own, N outside, bool has_stack)
       : memory_(memory),
+        has_stack_(has_stack),
         first_slot_(pencil_group * A.depth),
         own_(own),
         padding_value_(outside),
@@ -248,6 +71,7 @@ public:
       const unsigned slot = q % depth_, next = q + depth_;
       await_solved(slot, q / depth_ & 1);
       if (next < chunks_) fetch_panel(next, slot);
+      if (Memory::has_rings && has_stack_) memory_.release_stack(pencil_group_, q);
       store_cells(q, slot, x);
       __syncwarp();
       if (next < chunks_) fetch_cells(next, slot, b);
@@ -323,6 +147,7 @@ private:
   }
 
   const Memory& memory_;
+  const bool has_stack_;
   const unsigned first_slot_, own_;
   const N padding_value_;
   const unsigned pencil_group_, chunks_, depth_;
@@ -341,6 +166,8 @@ template <class N, class Memory, Stencil reads, bool inverts> class PencilComput
   using Panel = typename Memory::Panel;
   using Slot = typename Memory::Slot;
   using Entry = typename EntryOf<N>::type;
+  static constexpr bool rings = Memory::has_rings;
+  using Stack = std::conditional_t<rings, RingStack<N, reads>, WholeStack<N, reads>>;
   static constexpr int ahead = 2, group = !Form::in_space || PencilWarps<reads, N>::several ? 4 : 1;
   static constexpr int looks = (group + 1) / 2;  ///< steps of a group in which the next group's ghosts are loaded
   static constexpr int buffers = Form::in_space ? 2 : 1, width = Form::stack_width, side = Form::side_width;
@@ -350,13 +177,14 @@ template <class N, class Memory, Stencil reads, bool inverts> class PencilComput
 public:
   /// If has_next, publishes the values of the last plane's pencils (in a plane: of the last pencil) to `next`; if
   /// has_adjacent, those of the last pencil of each plane to `to_side`.
+  ///   of_next  with rings, counts what the group that reads `next` has released; nullptr: `next` is in the mailbox
   __device__ PencilComputeWarp(const PencilView& A, const Memory& memory, unsigned pencil_group,
-                               const Publisher<N, true>& next, bool has_next, const Publisher<N, true>& to_side,
-                               bool has_adjacent)
+                               typename SentinelValue<N>::word* next, bool has_next, const SharedCounter* of_next,
+                               const Publisher<N, true>& to_side, bool has_adjacent)
       : slot_(memory.ring + pencil_group * A.depth),
         full_(memory.full + pencil_group * A.depth),
         done_(memory.done + pencil_group * A.depth),
-        next_(next),
+        next_(stack_at(next, of_next)),
         to_side_(to_side),
         depth_(A.depth),
         chunks_(A.steps / chunk_steps)
@@ -366,8 +194,8 @@ public:
     reads_lane_[0] = of_stack > 0, reads_lane_[1] = in_plane > 0;
     gives_ = has_next && of_stack == (Form::in_space ? Form::depth : Form::height) - 1;
     gives_side_ = has_adjacent && in_plane == Form::height - 1;
-    stack_column_ = static_cast<unsigned>(Form::in_space ? in_plane : 0), side_column_ = static_cast<unsigned>(plane);
-    ghosts_[0] = memory.stack(pencil_group) + Form::stack_delay * width + stack_column_;
+    side_column_ = static_cast<unsigned>(plane);
+    ghosts_[0] = first_ghost_ = memory.stack(pencil_group) + Memory::stack_begin * width + stack_column();
     if constexpr (Form::in_space) ghosts_[1] = memory.side(pencil_group) + Form::side_delay * side + side_column_;
   }
 
@@ -385,15 +213,16 @@ public:
       const bool last = q + 1 == chunks_;
       Slot& slot = slot_[at.panel];
       const Slot& after = last ? slot : slot_[next.panel];
-      const auto to_next = next_.from(q * chunk_steps * width + stack_column_);
+      const auto to_next = next_.begin_chunk(q);
       const auto to_adjacent = to_side_.from(q * chunk_steps * side + side_column_);
+      if constexpr (rings) after_ = first_ghost_ + (q + 1) % Memory::Ring::chunks * chunk_steps * width;
       bool is_open = true;
 #pragma unroll
       for (int e = 0; e < chunk_steps; ++e) {
         const int in_group = e % group, other = 1 - e / group % 2;
         solve_step(e);
         slot.cell[e * Memory::pitch + lane()] = last_;
-        to_next.put_if(gives_, e * width, last_);
+        to_next.put_if(gives_, e, last_);
         if constexpr (Form::in_space) to_adjacent.put_if(gives_side_, e * side, last_);
         if (e + ahead == chunk_steps && !last && !is_open) full_[next.panel].wait_watched(next.round);
         load_step(e + ahead < chunk_steps ? slot : after, (e + ahead) % chunk_steps, e % ahead);
@@ -403,7 +232,8 @@ public:
         prepare_step((e + 1) % chunk_steps);
         if (in_group == group - 1) await_ghosts(other, e + 1);
       }
-      ghosts_[0] += chunk_steps * width;
+      if constexpr (rings) ghosts_[0] = after_;
+      else ghosts_[0] += chunk_steps * width;
       if constexpr (Form::in_space) ghosts_[1] += chunk_steps * side;
       __syncwarp();
       if (lane() == 0) done_[at.panel].arrive();
@@ -412,6 +242,16 @@ public:
 
 private:
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
+  /// Returns this lane's place in a step's row of the stack.
+  static __device__ unsigned stack_column()
+  {
+    return static_cast<unsigned>(Form::in_space ? lane() % Form::height : 0);
+  }
+  static __device__ Stack stack_at(typename SentinelValue<N>::word* next, const SharedCounter* of_next)
+  {
+    if constexpr (rings) return Stack(next, stack_column(), of_next);
+    else return Stack(next, stack_column());
+  }
 
   /// Loads step `e` of a slot.
   __device__ void load_step(const Slot& slot, int e, int into)
@@ -420,12 +260,19 @@ private:
     start_[into] = slot.cell[e * Memory::pitch + lane()];
   }
 
+  /// Returns the stack's ghost for a step counted from the chunk's first one; from `chunk_steps` on the next chunk's.
+  __device__ const N* stack_ghost(int step) const
+  {
+    if (rings && step >= chunk_steps) return after_ + (step - chunk_steps) * width;
+    return ghosts_[0] + step * width;
+  }
+
   /// Loads the ghosts for steps [begin, end) of the group that begins at step `first` of the chunk.
   __device__ void load_ghosts(int which, int first, int begin, int end)
   {
 #pragma unroll
     for (int s = begin; s < end; ++s) {
-      from_[0][which][s] = SharedSentinelValue<N>::load_shared(ghosts_[0] + (first + s) * width);
+      from_[0][which][s] = SharedSentinelValue<N>::load_shared(stack_ghost(first + s));
       if constexpr (Form::in_space)
         from_[1][which][s] = SharedSentinelValue<N>::load_shared(ghosts_[1] + (first + s) * side);
     }
@@ -479,12 +326,13 @@ private:
 
   Slot* const slot_;
   Mbarrier *const full_, *const done_;
-  const Publisher<N, true> next_;
+  Stack next_;
   const Publisher<N, true> to_side_;
   const unsigned depth_, chunks_;
   bool reads_lane_[2], gives_, gives_side_;  ///< in the stack's direction, and the side's
-  unsigned stack_column_, side_column_;              ///< in a step's row of a ghost buffer
+  unsigned side_column_;                         ///< in a step's row of a ghost buffer
   const N* ghosts_[2];                           ///< this lane's ghosts, from the current chunk on
+  const N *first_ghost_, *after_;                ///< with rings: of the stack's first place, and of the next chunk
   std::remove_extent_t<decltype(Panel::number)> number_[ahead][Panel::numbers];  ///< perhaps in single precision
   Entry entry_[Panel::numbers];                                                  ///< of the next step
   N start_[ahead], from_[buffers][2][group];
@@ -498,16 +346,19 @@ template <Stencil reads, bool inverts, class N, class Memory, class Box>
 __device__ void solve_pencil_group(const PencilView& A, const PencilBlock<reads>& block, const Memory& memory,
                                    const Box& box, bool hands_on, unsigned next_rank)
 {
-  constexpr bool in_space = PencilForm<reads>::in_space;
+  using Form = PencilForm<reads>;
+  constexpr bool in_space = Form::in_space;
   using word = typename SentinelValue<N>::word;
   const unsigned w = threadIdx.x / 32;
   const bool is_last = w + 1 == block.pencil_groups, has_adjacent = in_space && block.group_x + 1 < A.groups_x;
   word *next = box.slot_at(block.first_exported), *side = box.slot_at(block.first_exported + block.side_offset(w));
   if (!is_last) next = reinterpret_cast<word*>(memory.stack(w + 1));
   else if (hands_on && !in_space) next = reinterpret_cast<word*>(map_shared_rank(memory.stack(0), next_rank));
+  else if (Memory::has_rings) next += SentinelValue<N>::words * Form::stack_delay * Form::stack_width;
   if (hands_on && in_space) side = reinterpret_cast<word*>(map_shared_rank(memory.side(w), next_rank));
-  PencilComputeWarp<N, Memory, reads, inverts>(A, memory, w, Publisher<N, true>(next), !is_last || block.has_next,
-                                          Publisher<N, true>(side), has_adjacent)
+  PencilComputeWarp<N, Memory, reads, inverts>(A, memory, w, next, !is_last || block.has_next,
+                                          is_last ? nullptr : memory.released + w + 1, Publisher<N, true>(side),
+                                          has_adjacent)
     .solve_steps();
 }
 
@@ -520,10 +371,16 @@ __device__ void fetch_from_mailbox(const PencilView& A, const PencilBlock<reads>
 {
   using Form = PencilForm<reads>;
   constexpr unsigned width = Form::stack_width, side = Form::side_width, parts = 2;
+  constexpr unsigned pollers = PencilWarps<reads, N, Memory::has_rings>::pollers, unread = Form::stack_delay * width;
   const bool polls_stack = block.has_before && (Form::in_space || is_first);
   const auto of_stack = [&](unsigned part) {
-    return GhostFetch<N>(memory.stack(0), Form::stack_delay * width, polls_stack ? block.steps * width : 0,
-                        block.from_before, parts * poller + part, parts * PencilWarps<reads, N>::pollers);
+    if constexpr (Memory::has_rings)
+      return RingFetch<N, Memory::Ring::steps * width, chunk_steps * width>(
+          memory.stack(0), memory.released, polls_stack ? block.steps * width - unread : 0, block.from_before + unread,
+          parts * poller + part, parts * pollers);
+    else
+      return GhostFetch<N>(memory.stack(0), unread, polls_stack ? block.steps * width : 0, block.from_before,
+                          parts * poller + part, parts * pollers);
   };
   if constexpr (Form::in_space) {
     const bool polls_side = block.has_adjacent && is_first && poller < block.pencil_groups;
@@ -531,37 +388,51 @@ __device__ void fetch_from_mailbox(const PencilView& A, const PencilBlock<reads>
       return GhostFetch<N>(memory.side(poller), Form::side_delay * side, polls_side ? block.steps * side : 0,
                           block.from_adjacent + block.side_offset(poller), part, parts);
     };
-    GhostFetch<N> fetch[] = {of_stack(0), of_stack(1), of_side(0), of_side(1)};
-    fetch_ghost_values(fetch, box);
+    if constexpr (Memory::has_rings) {
+      decltype(of_stack(0)) stack[] = {of_stack(0), of_stack(1)};
+      GhostFetch<N> sides[] = {of_side(0), of_side(1)};
+      fetch_ghost_values<true>(box, stack, sides);
+    } else {
+      GhostFetch<N> fetch[] = {of_stack(0), of_stack(1), of_side(0), of_side(1)};
+      fetch_ghost_values<false>(box, fetch);
+    }
   } else {
     GhostFetch<N> fetch[] = {of_stack(0), of_stack(1)};
-    fetch_ghost_values(fetch, box);
+    fetch_ghost_values<false>(box, fetch);
   }
 }
 
 /// owns       a thread block owns up to A.pencil_groups groups that follow each other across planes, of one chunk of
 ///            `columns_of<N>` columns; a lane of a compute warp owns a pencil, a transfer warp chunks of a pencil group
 /// waits      compute warps for chunks and ghosts; transfer warps until a chunk is solved; polling warps for values of
-///            earlier thread blocks
+///            earlier thread blocks. With `rings` what fills a stack also waits until rows of older steps are released
 /// publishes  the values of last pencils, in the ghost buffer of the pencil group that reads them or through the
 ///            mailbox; polling warps clear its slots for the next launch. In clusters all thread blocks but the
 ///            last store them into the next one's ghost buffer, and only the first polls; a thread block does not end
-///            while a value of its ghost buffers is missing, even one that is never read
+///            while a value of its ghost buffers is missing, even one that is never read. With `rings` a transfer warp
+///            clears the rows of a stack that a chunk has read, and counts the chunk
 /// order      mailbox and ghost buffers hold sentinel values (relaxed; scope: device, thread block or cluster); a
 ///            cluster synchronizes after ghost buffers are cleared and before any value is put. Chunks: one mbarrier
 ///            completes when panel and right-hand sides have arrived, another when the compute warp, after a
-///            __syncwarp(), has read them and left its results; the transfer warp stores these, then refills the slot
+///            __syncwarp(), has read them and left its results; the transfer warp stores these, then refills the slot.
+///            With `rings` that mbarrier also says that a chunk's ghosts are read: then the transfer warp clears their
+///            rows; its count (release) leads to those who fill them again (acquire). Its arrival for chunk q + depth
+///            leads to the reader, so that this finds no old value in chunk q + StackRing::chunks, as depth is less
 /// progress   earlier clusters have earlier tickets and never wait for later ones; within a cluster or thread block a
-///            pencil group waits for earlier groups only, and a chunk is requested when its slot's old one is solved
+///            pencil group waits for earlier groups only, and a chunk is requested when its slot's old one is solved.
+///            With `rings` a group, or a polling warp, that is a ring ahead waits for the next group of its thread
+///            block. That group then has all it reads of the stack, so the two never wait for each other. Sides and
+///            the mailbox are whole: no thread block waits for a later one. After a give-up fill_missing() lets a group
+///            go on, and its transfer warp releases rows
 /// result     reproducible: the order of additions depends on the plan only. `inverts`: 1 / x_i in place of x_i
 /// source     pencil sweep (KBA: Koch, Baker and Alcouffe 1992); here a lane solves a pencil, and thread blocks wait
 ///            for sentinel values instead of messages
-template <class N, class V, Stencil reads, bool scaled, bool inverts, bool many>
-__global__ void __launch_bounds__(32 * PencilWarps<reads, N>::all, 1)
+template <class N, class V, Stencil reads, bool scaled, bool inverts, bool many, bool rings = false>
+__global__ void __launch_bounds__(32 * PencilWarps<reads, N, rings>::all, 1)
     solve_pencils(PencilView A, typename SingleReaderMailbox<N>::View mailbox, TicketCounter* counter, Input<N> b,
                   Output<N> x)
 {
-  using Memory = PencilSharedMemory<N, PencilPanel<DeviceScalar<V>, reads, scaled>, reads>;
+  using Memory = PencilSharedMemory<N, PencilPanel<DeviceScalar<V>, reads, scaled>, reads, rings>;
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned cluster = many ? 1 : A.cluster, rank = cluster > 1 ? rank_in_cluster() : 0;
   const BlockTicket ticket = take_ticket(counter, cluster);
@@ -577,14 +448,15 @@ __global__ void __launch_bounds__(32 * PencilWarps<reads, N>::all, 1)
   memory.start(block);
   if (threadIdx.x == 0) set_block_row(block.first_row(A));
   cluster_sync(cluster);
-  using Warps = PencilWarps<reads, N>;
+  using Warps = PencilWarps<reads, N, rings>;
   constexpr unsigned movers = Warps::movers;
   const unsigned helper_warp_index = Warps::helper_warp_index(),
                  poller = helper_warp_index - block.pencil_groups * movers;
   const bool moves = helper_warp_index < block.pencil_groups * movers;
   const unsigned moved = moves ? helper_warp_index / movers : 0;
   const PencilTransferWarp<N, Memory, reads> moving(A, memory, moved, {group_x, block.group_z + moved},
-                                                    helper_warp_index % movers, N(inverts ? 1 : 0));
+                                                    helper_warp_index % movers, N(inverts ? 1 : 0),
+                                                    block.has_stack(moved));
   if (moves) moving.fetch_first_panels();
   wait_for_primary_launch();
   trigger_dependent_launch();

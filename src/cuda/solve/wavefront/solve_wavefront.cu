@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -101,6 +100,13 @@ template <class Body> void with_reads(Stencil reads, Body body)
     case Stencil::star7: return body(std::integral_constant<Stencil, Stencil::star7>());
   }
 }
+/// Calls body(true_type or false_type): whether stacks are rings, which only pencils in space have.
+template <Stencil reads, class Body> void with_rings([[maybe_unused]] bool rings, Body body)
+{
+  if constexpr (PencilForm<reads>::in_space)
+    if (rings) return body(std::true_type());
+  body(std::false_type());
+}
 template <class Body> void with_pencils(Stencil reads, bool scaled, Body body)
 {
   with_reads(reads, [&](auto form) {
@@ -115,27 +121,47 @@ constexpr unsigned least_slots = 3, most_slots = 16;
 /// of which it keeps the rest of a sector for the next step, are read twice.
 constexpr std::size_t most_memory = 195 << 10;
 
+/// Steps from which on stacks are rings. For shorter pencils four groups with whole stacks have room.
+constexpr unsigned least_steps_of_rings = 184;
+/// Pencil groups of a thread block with rings, at most: with entries in double precision, in single.
+constexpr unsigned most_groups_of_double = 4, most_groups_of_single = 6;
+
 /// Thread blocks of a cluster, at most, if more blocks wait than run: those of a cluster begin and end together.
 constexpr unsigned most_blocks_of_many = 4;
 
-/// Size of thread blocks and of their rings, for values N of the kernel.
+/// Size of thread blocks and of their rings, for values N of the kernel and entries of type V.
 template <class N, class V, Stencil reads, bool scaled> struct PencilBlocks {
-  using Warps = PencilWarps<reads, N>;
-  unsigned pencil_groups = 0, slots = 0;  ///< of a thread block; of a ring; 0 if there is no room
+  unsigned pencil_groups = 0, slots = 0;  ///< of a thread block; of a ring of panels; 0 if there is no room
+  unsigned threads = 0;
+  bool rings = false;  ///< stacks are rings, too
   std::size_t memory = 0;
 
-  PencilBlocks(const PencilGroupCounts& counts, unsigned most_slots)
+  ///   may_ring  false: stacks must be whole
+  PencilBlocks(const PencilGroupCounts& counts, unsigned most_slots, bool may_ring)
+      : rings(may_ring && PencilForm<reads>::in_space && counts.steps >= least_steps_of_rings)
   {
-    using Memory = PencilSharedMemory<N, PencilPanel<DeviceScalar<V>, reads, scaled>, reads>;
+    with_rings<reads>(rings, [&](auto is_ring) { fit<is_ring.value>(counts, most_slots); });
+  }
+
+private:
+  template <bool is_ring> void fit(const PencilGroupCounts& counts, unsigned most_slots)
+  {
+    using Memory = PencilSharedMemory<N, PencilPanel<DeviceScalar<V>, reads, scaled>, reads, is_ring>;
+    using Warps = PencilWarps<reads, N, is_ring>;
     const std::size_t most = columns_of<N> > 1 ? memory_of_block() : std::min(memory_of_block(), most_memory);
     const auto steps = static_cast<unsigned>(counts.steps);
-    for (unsigned b = Warps::pencil_groups; b > 0 && pencil_groups == 0; --b)
-      if (Memory::shared_bytes(b, steps, least_slots) <= most) pencil_groups = b;
-    if (pencil_groups == 0) return;
-    const auto parts = static_cast<unsigned>((counts.groups_z + pencil_groups - 1) / pencil_groups);
+    unsigned groups = Warps::pencil_groups;
+    if (is_ring) {
+      groups = std::min(groups, sizeof(DeviceScalar<V>) > 4 ? most_groups_of_double : most_groups_of_single);
+      most_slots = std::min(most_slots, StackRing<reads>::most_slots);
+    }
+    while (groups > 0 && Memory::shared_bytes(groups, steps, least_slots) > most) --groups;
+    if (groups == 0) return;
+    const auto parts = (static_cast<unsigned>(counts.groups_z) + groups - 1) / groups;
     pencil_groups = (static_cast<unsigned>(counts.groups_z) + parts - 1) / parts;
     for (slots = most_slots; Memory::shared_bytes(pencil_groups, steps, slots) > most;) --slots;
     memory = Memory::shared_bytes(pencil_groups, steps, slots);
+    threads = 32 * Warps::all;
   }
 };
 
@@ -176,16 +202,8 @@ public:
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
       counts_ = PencilGroupCounts::count_groups<form.value>(grid_);
       panel_ = DeviceArray<unsigned char>(panels() * sizeof(PencilPanel<M, form.value, scaled.value>));
-      allow_shared_memory(solve_pencils<N, V, form.value, scaled.value, false, false>, memory_of_block());
-      if constexpr (can_invert_pencils(form.value, scaled.value))
-        allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, true, false>, memory_of_block());
-      const PencilBlocks<N, T, form.value, scaled.value> made(counts_, most_slots);  // room for both kernels
-      const LaunchParameters parameters = {1, 32 * decltype(made)::Warps::all, made.memory, nullptr, false};
-      const unsigned most = most_blocks_of_cluster(solve_pencils<N, V, form.value, scaled.value, false, false>,
-                                                   parameters);
-      one_ = arrange<form.value>(made, most);
     });
-    launches_.emplace(one_.exports, "wavefront");
+    settle<V, false>(&one_);
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
 
@@ -200,7 +218,7 @@ public:
 
   void solve(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream) override
   {
-    if (v.count == 1) launch_pencils(v.b, v.x, mode, stream);
+    if (v.count == 1) launch_pencils<V, false>(&one_, panel_.data(), v.b, v.x, mode, stream);
     else launch_pencil_columns(v, mode, stream);
   }
 
@@ -208,8 +226,8 @@ public:
   {
     if (chunks_ || wide_chunks_) return false;
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      const PencilBlocks<ColumnPackOf<T>, V, form.value, scaled.value> wide(counts_, slots_of_many);
-      const PencilBlocks<N, V, form.value, scaled.value> narrow(counts_, slots_of_many);
+      const PencilBlocks<ColumnPackOf<T>, V, form.value, scaled.value> wide(counts_, slots_of_many, false);
+      const PencilBlocks<N, V, form.value, scaled.value> narrow(counts_, slots_of_many, false);
       several_ = wide.pencil_groups > 0 ? arrange<form.value>(wide, 1) : arrange<form.value>(narrow, 1);
       if (wide.pencil_groups > 0) wide_chunks_ = std::make_unique<WideChunks>(several_.exports, "wavefront");
       else chunks_ = std::make_unique<Chunks>(several_.exports, "wavefront");
@@ -232,8 +250,10 @@ public:
         if (!std::is_same_v<T, V>)
           full = DeviceArray<unsigned char>(panels() * sizeof(PencilPanel<N, form.value, scaled.value>));
         unsigned char* const panel = full.empty() ? panel_.data() : full.data();
+        Place& place = std::is_same_v<T, V> ? one_ : inverse_;
+        if (!place.launches) settle<T, true>(&place);
         fill_panels<T>(c, nullptr, panel, stream);
-        launch_kernel(solve_pencils<N, T, form.value, scaled.value, true, false>, panel, b, y, {}, stream);
+        launch_pencils<T, true>(&place, panel, b, y, {}, stream);
       }
     });
   }
@@ -241,17 +261,22 @@ public:
   PlanSummary summarize_plan() const override
   {
     const std::string of = "groups of " + std::string(reads_ == Stencil::star7 ? "8 x 4" : "32") + " pencils";
-    const std::int64_t pencil_groups = one_.pencil_groups,
+    const Arrangement& one = one_.planned;
+    const std::int64_t pencil_groups = one.pencil_groups,
                        rows = (counts_.groups_z + pencil_groups - 1) / pencil_groups;
     const std::string blocks = pencil_groups > 1 ? " blocks of " + std::to_string(pencil_groups) + " " : " ";
-    const std::string text = std::to_string(counts_.groups_x * rows) + blocks + of + in_clusters(one_.cluster);
-    const std::size_t bytes = begin_.bytes() + one_.order.bytes() + several_.order.bytes() + launches_->launch_bytes() +
-                              alone_.order.bytes() + (chunks_ ? chunks_->launch_bytes() : 0) +
+    const std::string text = std::to_string(counts_.groups_x * rows) + blocks + of +
+                             (one.rings ? ", stacks in rings" : "") + in_clusters(one.cluster);
+    const bool is_shared = !inverse_.launches || inverse_.launches == one_.launches;
+    const std::size_t bytes = begin_.bytes() + one_.bytes() + inverse_.bytes() + several_.order.bytes() +
+                              one_.launches->launch_bytes() + (is_shared ? 0 : inverse_.launches->launch_bytes()) +
+                              (chunks_ ? chunks_->launch_bytes() : 0) +
                               (wide_chunks_ ? wide_chunks_->launch_bytes() : 0);
     return {text, bytes, panel_.bytes(), PlanForm::pencils};
   }
 
 private:
+  using Launches = ClusterLaunches<typename SingleReaderMailbox<N>::Memory>;
   using Chunks = ColumnLaunches<T, N, SingleReaderMailbox>;
   using WideChunks = ColumnLaunches<T, ColumnPackOf<T>, SingleReaderMailbox>;
 
@@ -270,8 +295,21 @@ private:
   /// Assignment of the pencil groups to the thread blocks of a kernel.
   struct Arrangement {
     unsigned pencil_groups = 0, slots = 0, blocks = 0, threads = 0, cluster = 1;
+    bool rings = false;
     std::size_t memory = 0, exports = 0;
     DeviceArray<std::uint32_t> order;
+  };
+  /// Thread blocks and mailboxes of the launches of a kernel for one column.
+  struct Place {
+    Arrangement planned, alone;  ///< alone: without clusters, once a launch with clusters is refused
+    std::shared_ptr<Launches> launches;  ///< shared by places with equal blocks
+
+    bool has_blocks_of(const Place& other) const
+    {
+      return planned.blocks == other.planned.blocks && planned.cluster == other.planned.cluster &&
+             planned.pencil_groups == other.planned.pencil_groups;
+    }
+    std::size_t bytes() const { return planned.order.bytes() + alone.order.bytes(); }
   };
   ///   most  thread blocks of a cluster, at most
   template <Stencil reads, class Blocks> Arrangement arrange(const Blocks& made, unsigned most) const
@@ -282,8 +320,8 @@ private:
     const auto at_once = static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount));
     if (2 * groups_x * group_z > 3 * at_once) most = std::min(most, most_blocks_of_many);
     const unsigned clusters = (groups_x + most - 1) / most;
-    a.pencil_groups = made.pencil_groups, a.slots = made.slots, a.memory = made.memory,
-    a.threads = 32 * Blocks::Warps::all;
+    a.pencil_groups = made.pencil_groups, a.slots = made.slots, a.memory = made.memory, a.threads = made.threads;
+    a.rings = made.rings;
     a.cluster = (groups_x + clusters - 1) / clusters;
     a.blocks = clusters * a.cluster * group_z;
     a.exports = std::size_t{groups_x} * group_z *
@@ -298,10 +336,44 @@ private:
     return static_cast<std::size_t>(counts_.pencil_groups()) * static_cast<std::size_t>(counts_.steps / chunk_steps);
   }
 
-  void launch_pencils(const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  /// Makes a place for the kernel with entries of type `Stored`. If T and V are equal, its blocks suit both kernels.
+  template <class Stored, bool inverts> void settle(Place* place) const
   {
     with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      launch_kernel(solve_pencils<N, V, form.value, scaled.value, false, false>, panel_.data(), b, x, mode, stream);
+      constexpr bool has_inverse = can_invert_pencils(form.value, scaled.value);
+      if constexpr (!inverts || has_inverse) {
+        const PencilBlocks<N, Stored, form.value, scaled.value> made(counts_, most_slots, true);
+        with_rings<form.value>(made.rings, [&](auto rings) {
+          const auto kernel = solve_pencils<N, Stored, form.value, scaled.value, inverts, false, rings.value>;
+          allow_shared_memory(kernel, memory_of_block());
+          if constexpr (has_inverse && !inverts && std::is_same_v<T, V>)
+            allow_shared_memory(solve_pencils<N, T, form.value, scaled.value, true, false, rings.value>,
+                                memory_of_block());
+          place->planned = arrange<form.value>(
+              made, most_blocks_of_cluster(kernel, {1, made.threads, made.memory, nullptr, false}));
+        });
+      }
+    });
+    const bool is_like_one = one_.launches && place->has_blocks_of(one_);
+    place->launches = is_like_one ? one_.launches : std::make_shared<Launches>(place->planned.exports, "wavefront");
+  }
+
+  template <class Stored, bool inverts>
+  void launch_pencils(Place* place, const unsigned char* panel, const T* b, T* x, SolveMode mode, cudaStream_t stream)
+  {
+    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
+      if constexpr (!inverts || can_invert_pencils(form.value, scaled.value))
+        with_rings<form.value>(place->planned.rings, [&](auto rings) {
+          const auto kernel = solve_pencils<N, Stored, form.value, scaled.value, inverts, false, rings.value>;
+          place->launches->launch_cluster(place->planned.cluster, [&](unsigned cluster, auto mailbox, auto* counter) {
+            const bool is_alone = cluster < place->planned.cluster;
+            if (is_alone && place->alone.blocks == 0)
+              place->alone = arrange<form.value>(
+                  PencilBlocks<N, Stored, form.value, scaled.value>(counts_, most_slots, true), 1);
+            return try_launch(kernel, is_alone ? place->alone : place->planned, 1, panel, mailbox, counter,
+                              Input<N>{as_device(b)}, Output<N>{as_device(x)}, stream, mode.overlaps);
+          });
+        });
     });
   }
   void launch_pencil_columns(const DeviceColumns<T>& v, SolveMode mode, cudaStream_t stream)
@@ -311,21 +383,6 @@ private:
       const auto narrow = solve_pencils<N, V, form.value, scaled.value, false, true>;
       if (wide_chunks_) launch_chunks<ColumnPackOf<T>>(wide, *wide_chunks_, v, mode, stream);
       else launch_chunks<N>(narrow, *chunks_, v, mode, stream);
-    });
-  }
-  template <class Kernel>
-  void launch_kernel(Kernel kernel, const unsigned char* panel, const T* b, T* x, SolveMode mode, cudaStream_t stream)
-  {
-    launches_->launch_cluster(one_.cluster, [&](unsigned cluster, auto mailbox, auto* counter) {
-      if (cluster < one_.cluster && alone_.blocks == 0) arrange_alone();
-      return try_launch(kernel, cluster < one_.cluster ? alone_ : one_, 1, panel, mailbox, counter,
-                        Input<N>{as_device(b)}, Output<N>{as_device(x)}, stream, mode.overlaps);
-    });
-  }
-  void arrange_alone()
-  {
-    with_pencils(reads_, scaled_, [&](auto form, auto scaled) {
-      alone_ = arrange<form.value>(PencilBlocks<N, T, form.value, scaled.value>(counts_, most_slots), 1);
     });
   }
   template <class K, class Kernel, class Launches>
@@ -364,8 +421,8 @@ private:
   PencilGroupCounts counts_ = {};
   DeviceArray<I> begin_;
   DeviceArray<unsigned char> panel_;
-  Arrangement one_, several_, alone_;  ///< alone_: as one_ without clusters, once a launch with clusters is refused
-  std::optional<ClusterLaunches<typename SingleReaderMailbox<N>::Memory>> launches_;
+  Place one_, inverse_;  ///< inverse_: of the kernel that inverts, if its entries are not stored as V
+  Arrangement several_;
   std::unique_ptr<Chunks> chunks_;
   std::unique_ptr<WideChunks> wide_chunks_;
 };
@@ -383,7 +440,8 @@ template <class T> bool have_room(const PencilGrid& grid, Stencil reads, bool sc
     constexpr double most_padding = PencilForm<form.value>::in_space ? 2 : 3;
     if (counts.steps > most_steps || rows > most_rows) return;
     if (counts.cells() > most_padding * static_cast<double>(rows)) return;
-    room = PencilBlocks<DeviceScalar<T>, T, form.value, is_scaled.value>(counts, most_slots).pencil_groups > 0;
+    // With whole stacks, which solves of several columns need.
+    room = PencilBlocks<DeviceScalar<T>, T, form.value, is_scaled.value>(counts, most_slots, false).pencil_groups > 0;
   });
   return room;
 }
