@@ -72,8 +72,7 @@ struct ChoiceInput {
   std::int64_t expected_applies = 50;
 };
 
-/// True if `merged` could win even with optimistic groups. Searching for groups dominates its set-up, so do it only
-/// then.
+/// True if `merged` could win with optimistic groups. Searching for groups dominates its set-up, so do it only then.
 bool could_pay_to_merge(const ChoiceInput& input);
 
 struct Choice {

@@ -69,15 +69,14 @@ std::string why_not_built(const std::string& name)
   return {};
 }
 
-/// Takes the strategy with the least expected time for its plan and all applies.
+/// Takes the strategy with the least expected time for its plan and all applies, by the rule of choose_estimate().
 static Choice choose_on_device(const ChoiceInput& f)
 {
   const Estimate plain = estimate_level_order(f);
   if (f.rows == 0 || f.expected_applies == 0) return {plain.strategy, "cheapest set-up", plain.form};
   if (f.memory_is_short) return {plain.strategy, "device memory is short", plain.form};
-  Estimate best = plain;
-  for (const Estimate& other : {estimate_wavefront(f), estimate_tiled(f), estimate_merged(f)})
-    if (other.applies() && total_time(f, other) < total_time(f, best)) best = other;
+  const Estimate best =
+      choose_estimate(f, {plain, estimate_wavefront(f), estimate_tiled(f), estimate_merged(f)});
   char reason[160];
   if (best.strategy == plain.strategy)
     std::snprintf(reason, sizeof reason,
