@@ -123,6 +123,15 @@ struct DeviceModel {
   double tiles_row = 6e-4;
   double tiles_launch = 2;
 
+  /// Single storage: each byte less of the values saves time, but each level takes longer, as values are converted: by
+  /// pencils, fitted on an H200 to 7 points on 40^3 to 300^3 and to 5 on 100^2 and 1000^2; by tiles, to 27 points on
+  /// 67^3 and to dense blocks on 28^3. By `level_order` waits hide the bytes, unless reading takes half of the time;
+  /// `kkt` with 207,646 rows and two levels, which the L2 cache holds, takes as long in either precision (R25).
+  double single_byte = 2.5e-7;
+  double single_pencils_level = 0.005;
+  double single_tiles_level = 0.08;
+  double l2_bytes = 5e7;
+
   /// The rest of an iteration of a Krylov method: a product with A by cuSPARSE and, with reductions that the host waits
   /// for, vector operations; fitted on an H200 to seven solves with CG and GMRES(30). Bytes of a product are those of
   /// entries with their columns and of three vectors; of the rest, those of one vector.

@@ -192,6 +192,19 @@ bool could_pay_to_merge(const ChoiceInput& f)
   return choose_estimate(f, {estimate_level_order(f), wavefront, tiled, merged}).form == PlanForm::groups;
 }
 
+bool single_pays(const ChoiceInput& f, const Estimate& e)
+{
+  if (f.single_saves == 0) return false;
+  const std::string name = e.strategy;
+  const auto entries = static_cast<double>(f.nnz), rows = static_cast<double>(f.rows);
+  const auto levels = static_cast<double>(e.form == PlanForm::inodes ? f.node_levels : f.levels);
+  const double saved = model.single_byte * f.single_saves * entries;
+  if (name == "wavefront") return saved > 2 * model.single_pencils_level * levels;
+  if (name == "tiled") return saved > 2 * model.single_tiles_level * levels;
+  const bool exceeds_l2 = 2 * f.single_saves * entries > model.l2_bytes;
+  return name == "level_order" && exceeds_l2 && 2 * (model.wide_entry * entries + model.wide_row * rows) > e.apply;
+}
+
 double estimate_apply(const ChoiceInput& f, bool may_merge)
 {
   double least = estimate_level_order(f).apply;

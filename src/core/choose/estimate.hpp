@@ -45,6 +45,13 @@ Estimate estimate_merged(const ChoiceInput& f);
 /// first estimate must apply.
 Estimate choose_estimate(const ChoiceInput& f, const std::vector<Estimate>& estimates);
 
+/// True if single storage was asked for and is predicted to make applications by this strategy faster, with f's rows,
+/// entries and levels. Never for `merged`, whose groups would be smaller to keep the accuracy.
+bool single_pays(const ChoiceInput& f, const Estimate& e);
+
+/// The clause for the view if it does not.
+inline constexpr const char* stored_in_double = "; stored in double precision: single would not be faster here";
+
 /// Returns the microseconds that an application of both triangles takes by the strategy that makes it fastest, without
 /// a search for groups of `merged`: if it may be taken, those observed in the mean are assumed.
 double estimate_apply(const ChoiceInput& f, bool may_merge);

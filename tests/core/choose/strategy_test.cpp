@@ -357,6 +357,104 @@ ChoiceInput with_groups(std::int64_t levels, bool known)
   return input;
 }
 
+/// 7 points on x^3, or 5 points on x^2 if `plane`, with the predicted microseconds of a solve by pencils.
+ChoiceInput grid_in_single(std::int64_t x, bool plane, double wavefront_time)
+{
+  const std::int64_t rows = plane ? x * x : x * x * x;
+  ChoiceInput input = on_device(rows, plane ? 2 * x - 1 : 3 * x - 2, plane ? 2 : 3, 50);
+  input.nnz = rows * (plane ? 4 : 6);
+  input.wavefront_time = wavefront_time;
+  input.single_saves = 4;
+  return input;
+}
+
+const std::string in_double = "; stored in double precision: single would not be faster here";
+
+bool ends_with_it(const Choice& c)
+{
+  return c.reason.size() > in_double.size() && c.reason.substr(c.reason.size() - in_double.size()) == in_double;
+}
+
+/// Timed on an H200: single storage gains 8 % at 100^3, and loses 4 % at 100^2.
+TEST(SingleStorage, is_taken_for_large_grids)
+{
+  for (const ChoiceInput& large : {grid_in_single(100, false, 55), grid_in_single(300, false, 450)}) {
+    const Choice choice = choose_strategy(large);
+    EXPECT_EQ(choice.strategy, "wavefront");
+    EXPECT_TRUE(choice.single);
+    EXPECT_FALSE(ends_with_it(choice)) << choice.reason;
+  }
+  for (const ChoiceInput& small : {grid_in_single(30, false, 15), grid_in_single(100, true, 13.5),
+                                   grid_in_single(1000, true, 98)}) {
+    const Choice choice = choose_strategy(small);
+    EXPECT_EQ(choice.strategy, "wavefront");
+    EXPECT_FALSE(choice.single);
+    EXPECT_TRUE(ends_with_it(choice)) << choice.reason;
+  }
+}
+
+TEST(SingleStorage, is_not_mentioned_where_it_was_not_asked_for)
+{
+  ChoiceInput input = grid_in_single(300, false, 450);
+  input.single_saves = 0;
+  for (const std::int64_t applies : {0, 50}) {
+    input.expected_applies = applies;
+    EXPECT_FALSE(choose_strategy(input).single);
+    EXPECT_EQ(choose_strategy(input).reason.find("precision"), std::string::npos);
+  }
+  input.memory_is_short = true;
+  EXPECT_FALSE(choose_strategy(input).single);
+}
+
+TEST(SingleStorage, is_never_taken_for_merged)
+{
+  ChoiceInput input = with_groups(500, true);
+  input.single_saves = 4;
+  const Choice choice = choose_strategy(input);
+  EXPECT_EQ(choice.strategy, "merged");
+  EXPECT_FALSE(choice.single);
+  EXPECT_TRUE(ends_with_it(choice)) << choice.reason;
+  EXPECT_FALSE(single_pays(input, {"merged", PlanForm::groups, 1, 0}));
+  EXPECT_FALSE(single_pays(input, {"cusparse", PlanForm::any, 1, 0}));
+}
+
+/// Levels hide what is read, colors do not.
+TEST(SingleStorage, is_taken_for_levels_only_where_reading_takes_most_of_the_time)
+{
+  ChoiceInput levels = on_device(1000000, 298, 3, 50), colors = on_device(2000000, 2, 6, 50);
+  levels.regular = colors.regular = false;
+  levels.single_saves = colors.single_saves = 4;
+  EXPECT_FALSE(choose_strategy(levels).single);
+  EXPECT_EQ(choose_strategy(colors).strategy, "level_order");
+  EXPECT_TRUE(choose_strategy(colors).single);
+  colors.levels = 400;
+  EXPECT_FALSE(choose_strategy(colors).single);
+  colors.levels = 2, colors.rows = 207646, colors.nnz = 4800000;
+  EXPECT_FALSE(choose_strategy(colors).single) << "the L2 cache holds it";
+}
+
+/// Steps of tiles take longer by more than those of pencils, and inodes have fewer of them.
+TEST(SingleStorage, is_taken_for_tiles_of_many_entries_a_level)
+{
+  ChoiceInput input = on_device(884736, 666, 13, 50);
+  input.nnz = 22600000, input.single_saves = 4;
+  const Estimate rows = {"tiled", PlanForm::grid, 275, 0}, inodes = {"tiled", PlanForm::inodes, 275, 0};
+  input.node_levels = 100;
+  EXPECT_FALSE(single_pays(input, rows));
+  EXPECT_TRUE(single_pays(input, inodes));
+  input.single_saves = 40;
+  EXPECT_TRUE(single_pays(input, rows));
+}
+
+TEST(SingleStorage, is_taken_where_memory_is_short)
+{
+  ChoiceInput input = grid_in_single(30, false, 15);
+  input.memory_is_short = true;
+  const Choice choice = choose_strategy(input);
+  EXPECT_EQ(choice.reason, "device memory is short");
+  EXPECT_TRUE(choice.single);
+}
+
 TEST(Auto, merges_levels_on_a_device_where_that_pays)
 {
   ChoiceInput input = with_groups(500, false);
