@@ -21,6 +21,7 @@ import sys
 import time
 
 from checks import Failure, Skip, expect, verdict
+from smoke_contenders import contenders_store_in_single_and_select_by_trials
 from smoke_hpcg_like import hpcg_like_solves, other_sweeps_are_no_hpcg_like_solve
 from smoke_measure import only_sound_files_replace_others, parts_hold_each_run_once
 
@@ -534,9 +535,8 @@ def plots(bench):
     path = bench.work / "sizes.csv"
     options = ("-bench_sizes", "300,600", "-bench_matrices", "5pt,chain", "-bench_strategies", "auto")
     bench.run(*options, "-bench_csv", path)
-    script = pathlib.Path(__file__).parent / "plot.py"
-    command = [PYTHON, str(script), "--out", str(bench.work / "plots"), str(bench.csv), str(path)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [PYTHON, ROOT / "tests/bench/plot.py", "--out", bench.work / "plots", bench.csv, path]
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     expect(result.returncode == 0, result.stderr)
     drawn = [bench.work / "plots" / f"{name}.png" for name in ("speed_ilu", "speed_icc", "size_ilu", "size_icc")]
     for name in (*drawn, *(bench.work / "measure/papers/made").glob("*_figure[16].png")):
@@ -546,7 +546,7 @@ def plots(bench):
 
 TESTS = (
     every_contender_meets_every_matrix,
-    forced_strategies_ran,
+    forced_strategies_ran, contenders_store_in_single_and_select_by_trials,
     numbers_are_sound,
     triangles_and_products_are_timed,
     solutions_are_of_a_good_size,
