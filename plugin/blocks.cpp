@@ -55,7 +55,7 @@ static PetscErrorCode AreFasterThere(const BorrowedMatrix &matrix, const MatFact
   PetscFunctionBegin;
   *faster = size >= always_faster_there;
   if (*faster || !in_natural_order || info->levels > 0 || request.settings.solver.strategy != "auto") PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PredictTilesThere(matrix, size, request.settings.solver.single_storage, faster));
+  PetscCall(PredictTilesThere(matrix, size, faster));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -123,7 +123,7 @@ PetscErrorCode RestoreDevicePattern(Mat, syncfree::PatternView<Index> *);
 PetscErrorCode HasFullBlocksThere(const BorrowedMatrix &, PetscInt size, bool *full);
 
 /* Predicts whether ILU(0) by full blocks of that size, in natural order, will be solved on the device by strategy tiled. */
-PetscErrorCode PredictTilesThere(const BorrowedMatrix &, PetscInt size, bool single_storage, bool *tiled);
+PetscErrorCode PredictTilesThere(const BorrowedMatrix &, PetscInt size, bool *tiled);
 
 /* Sets the memory in which the object finds the arrays of its next call, and PETSc's current stream. */
 PetscErrorCode UseMemory(UsesDevice *, PetscMemType);

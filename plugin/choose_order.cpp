@@ -58,7 +58,7 @@ PetscErrorCode ChooseOrder(Mat F, const AnalysisKey &key, const Settings &settin
     *choice = {}, choice->reason = "the given order: times are predicted for factors by entries, not by dense blocks";
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  request = {key.kind, key.levels, key.options.strategy, key.options.expected_applies, settings.ordering, PredictsDevice(settings, analysis.cuda), key.options.single_storage, key.options.threads, analysis_follows};
+  request = {key.kind, key.levels, key.options.strategy, key.options.expected_applies, settings.ordering, PredictsDevice(settings, analysis.cuda), key.options.threads, analysis_follows};
   if (!matrix->there.row_begin) PetscCall(BorrowThere(analysis.cuda, matrix));
   if (!matrix->value) PetscCall(BorrowValues(analysis.cuda, matrix));
   if (!analysis.cuda || !request.on_device) {

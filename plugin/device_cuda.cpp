@@ -119,15 +119,15 @@ PetscErrorCode HasFullBlocksThere(const BorrowedMatrix &matrix, PetscInt size, b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PredictTilesThere(const BorrowedMatrix &matrix, PetscInt size, bool single_storage, bool *tiled)
+PetscErrorCode PredictTilesThere(const BorrowedMatrix &matrix, PetscInt size, bool *tiled)
 {
   PetscFunctionBegin;
   *tiled = false;
 #if SYNCFREE_DEVICE
-  const auto status = syncfree::predict_tiles_of_blocks<PetscScalar>(matrix.Pattern(), (int)size, single_storage, tiled);
+  const auto status = syncfree::predict_tiles_of_blocks<PetscScalar>(matrix.Pattern(), (int)size, tiled);
   if (!status.ok()) PetscCall(PetscInfo(matrix.block, "Tiles of dense blocks were not predicted: %s\n", status.message().c_str()));
 #else
-  (void)matrix, (void)size, (void)single_storage;
+  (void)matrix, (void)size;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

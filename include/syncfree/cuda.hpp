@@ -87,12 +87,11 @@ Status test_full_blocks_on_device(PatternView<I> A, PatternView<I> on_device, in
 
 /// Predicts from a few rows whether ILU(0) of A by dense blocks, in natural order, will be solved by `tiled` with the
 /// strategy `auto` on the current device: blocks are the points of a grid, and tiles of them are faster than levels.
-///   A               n x n of full blocks; size divides n
-///   single_storage  as in SolverOptions
-///   tiled           [out] false if the device fails or the row offsets of A do not ascend
-///   errors          out_of_memory, device_failure
+///   A       n x n of full blocks; size divides n
+///   tiled   [out] false if the device fails or the row offsets of A do not ascend
+///   errors  out_of_memory, device_failure
 template <class T, class I>
-Status predict_tiles_of_blocks(PatternView<I> A, int size, bool single_storage, bool* tiled);
+Status predict_tiles_of_blocks(PatternView<I> A, int size, bool* tiled);
 
 /// Relaxation row by row: nodes return invalid_argument.
 template <class T, class I> class CudaRelaxation : public Relaxation<T, I>, public UsesDevice {

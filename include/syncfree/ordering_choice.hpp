@@ -21,13 +21,13 @@
 namespace syncfree {
 
 /// What is to be factored and how.
-///   fill_levels                                 k of ILU(k), IC(k)
-///   strategy, expected_applies, single_storage  as in SolverOptions
-///   sizes                                       K and B; the kind is ignored
-///   on_device                                   times are those of a GPU, else of CPU threads
-///   threads                                     of the host, where the device measures
-///   analysis_follows                            the next call of the object is an analysis of the same arrays, which
-///                                               do not change before it: it takes over what the choice has made
+///   fill_levels                 k of ILU(k), IC(k)
+///   strategy, expected_applies  as in SolverOptions
+///   sizes                       K and B; the kind is ignored
+///   on_device                   times are those of a GPU, else of CPU threads
+///   threads                     of the host, where the device measures
+///   analysis_follows            the next call of the object is an analysis of the same arrays, which do not change
+///                               before it: it takes over what the choice has made
 struct OrderingRequest {
   Kind kind = Kind::ilu;
   int fill_levels = 0;
@@ -35,7 +35,6 @@ struct OrderingRequest {
   std::int64_t expected_applies = 50;
   OrderingOptions sizes = {};
   bool on_device = true;
-  bool single_storage = false;
   int threads = 1;
   bool analysis_follows = false;
 };

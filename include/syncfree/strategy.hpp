@@ -69,17 +69,18 @@ struct ChoiceInput {
   std::int64_t merged_longest = 0;
   bool merged_is_known = false;
   bool memory_is_short = false;  ///< the device had no memory for another strategy
+  int single_saves = 0;  ///< bytes that single storage saves for a value; 0: it is not asked for, or saves nothing
   std::int64_t expected_applies = 50;
 };
 
-/// True if `merged` could win even with optimistic groups. Searching for groups dominates its set-up, so do it only
-/// then.
+/// True if `merged` could win with optimistic groups. Searching for groups dominates its set-up, so do it only then.
 bool could_pay_to_merge(const ChoiceInput& input);
 
 struct Choice {
   std::string strategy;
   std::string reason;  ///< one clause for the view: "one thread", "8 rows a level are too few for 4 threads"
   PlanForm form = PlanForm::any;
+  bool single = false;  ///< device: values are to be stored in single precision
 };
 
 /// The strategy that `auto` takes, with its reason.

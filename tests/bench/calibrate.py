@@ -55,7 +55,12 @@ class Application:
 def single_rows(a):
     if a.strategy != "level_order" or a.rows_of_node:
         return None
-    return {"rows_begin": 2, "rows_level": 2 * a.levels, "rows_entry": 2 * a.entries}
+    return {
+        "rows_begin": 2,
+        "rows_level": 2 * a.levels,
+        "rows_entry": 2 * a.entries,
+        "rows_longest_row": 2 * a.longest,
+    }
 
 
 def nodes(a):
@@ -147,7 +152,7 @@ def ghost_blocks(a):
 
 
 GROUPS = (single_rows, nodes, merged, merged_plan, in_space, in_plane, node_blocks, ghost_blocks)
-FIXED = {"blocks_later_hop", "merged_longest_row", "merged_plan_row_squared"}
+FIXED = {"blocks_later_hop", "rows_longest_row", "merged_longest_row", "merged_plan_row_squared"}
 
 
 def predict(terms, table):

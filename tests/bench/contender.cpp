@@ -94,16 +94,20 @@ PCOwner Contender::create(Mat A) const
   ok(PCSetType(pc, ((ours() ? "syncfree_" : "") + setting_.kind).c_str()));
   ok(PCFactorSetLevels(pc, setting_.levels));
   if (ours()) {
-    ok(PCSyncFreeSetStrategy(pc, setting_.strategy.c_str()));
+    ok(PCSyncFreeSetStrategy(pc, setting_.name().c_str()));
     ok(PCSyncFreeSetThreads(pc, setting_.threads));
+    if (setting_.has("single")) ok(PCSyncFreeSetFactorPrecision(pc, PC_SYNCFREE_PRECISION_SINGLE));
   }
+  const bool trials = ours() && setting_.has("trials");  // there is an option only
+  if (trials) ok(PetscOptionsSetValue(nullptr, "-bench_pc_syncfree_select", "trials"));
   ok(PCSetFromOptions(pc));
+  if (trials) ok(PetscOptionsClearValue(nullptr, "-bench_pc_syncfree_select"));
   return pc;
 }
 
 bool Contender::has_no_plan(Mat A) const
 {
-  if (setting_.strategy != "tiled" && setting_.strategy != "wavefront") return false;
+  if (setting_.name() != "tiled" && setting_.name() != "wavefront") return false;
   const PCOwner pc = create(A);
   ok(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr));
   const auto code = static_cast<int>(PCSetUp(pc));

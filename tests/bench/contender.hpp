@@ -48,9 +48,13 @@ using KSPOwner = Owned<KSP, KSPDestroy>;
 struct Setting {
   std::string kind = "ilu";  ///< ilu or icc
   PetscInt levels = 0;       ///< levels of fill
-  std::string strategy;      ///< empty: PETSc's own preconditioner
+  std::string strategy;      ///< empty: PETSc's own preconditioner; it may end in :single, :trials or both
   int threads = 1;
 
+  /// The strategy without what follows it.
+  std::string name() const { return strategy.substr(0, strategy.find(':')); }
+  /// True for "single" if the factor is stored in single precision, for "trials" if `auto` selects by these.
+  bool has(const std::string& word) const { return (strategy + ":").find(":" + word + ":") != std::string::npos; }
   std::string label() const { return strategy.empty() ? "petsc" : strategy + "/" + std::to_string(threads); }
 };
 

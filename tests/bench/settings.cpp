@@ -24,6 +24,15 @@ std::string natural_strategies()
   return names_of(list);
 }
 
+/// Throws if something else than the two words follows the name of the strategy.
+void check_words(const Setting& s)
+{
+  std::size_t known = s.name().size();
+  for (const std::string word : {"single", "trials"}) known += s.has(word) ? 1 + word.size() : 0;
+  if (known != s.strategy.size())
+    throw std::runtime_error("-bench_strategies: '" + s.strategy + "' may only end in :single, :trials or both");
+}
+
 }  // namespace
 
 std::vector<std::string> kinds(const Options& o)
@@ -44,10 +53,12 @@ std::vector<Setting> contenders(const Options& o, const std::string& kind)
   const auto threads = thread_counts(o);
   for (const std::int64_t t : threads)
     for (const std::string& s : split(named ? o.strategies : "auto," + natural_strategies())) {
-      if (s == "serial" && t != threads.front()) continue;
-      if (!named && !on_device && t == 1 && s != "auto" && s != "serial") continue;
       setting.strategy = s;
-      setting.threads = s == "serial" ? 1 : static_cast<int>(t);
+      check_words(setting);
+      const bool serial = setting.name() == "serial";
+      if (serial && t != threads.front()) continue;
+      if (!named && !on_device && t == 1 && s != "auto" && !serial) continue;
+      setting.threads = serial ? 1 : static_cast<int>(t);
       all.push_back(setting);
     }
   return all;

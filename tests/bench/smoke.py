@@ -21,6 +21,7 @@ import sys
 import time
 
 from checks import Failure, Skip, expect, verdict
+from smoke_contenders import contenders_store_in_single_and_select_by_trials
 from smoke_hpcg_like import hpcg_like_solves, other_sweeps_are_no_hpcg_like_solve
 from smoke_measure import only_sound_files_replace_others, parts_hold_each_run_once
 
@@ -327,7 +328,7 @@ def calibrate(csv_file, *options):
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
-def made_up_applications(row, row_squared, longest_row):
+def made_up_applications(row, row_squared, longest_row, merged_longest_row):
     """By `level_order` 3 us a triangle, 0.4 a level and 2e-5 an entry; by `merged` 6 us, 0.7 a group and 0.01 for each
     entry of a mean row, 3e-5 an entry; and one of its own kind, ten times as slow. A plan of `merged` takes 700 us,
     4e-4 an entry, 12 for a level of its longest group. The square of the rows of a run and entries of the longest row
@@ -335,10 +336,10 @@ def made_up_applications(row, row_squared, longest_row):
     for k, (n, levels, entries) in enumerate(itertools.product((1e4, 1e5, 7e5), (20, 900, 5000), (2, 5, 13))):
         row = {**row, "matrix": f"made{k}", "n": int(n), "lower_levels": levels, "lower_nnz": int(n * entries)}
         row["setup_ms"], row["longest"] = 2, 17
-        us = 2 * (3 + 0.4 * levels + 2e-5 * n * entries)
+        us = 2 * (3 + 0.4 * levels + 2e-5 * n * entries + 17 * longest_row)
         yield {**row, "strategy": "level_order", "plan": "1 lane a row", "apply_ms": us * (10 if k == 4 else 1) / 1e3}
         groups, fill = 5 + levels // 7, 1.5
-        us = 6 + 2 * groups * (0.7 + 0.01 * fill * entries) + 2 * 3e-5 * fill * n * entries + 2 * 17 * longest_row
+        us = 6 + 2 * groups * (0.7 + 0.01 * fill * entries) + 2 * (3e-5 * fill * n * entries + 17 * merged_longest_row)
         longest = 5 + 7 * (k % 4)
         more = 700 + 4e-4 * 2 * fill * n * entries + 12 * longest + row_squared * (n * min(1, 64 / levels)) ** 2
         plan = f"{levels} levels in {groups} groups of {longest} at most, {fill} times the entries, growth 1.0e+00"
@@ -350,7 +351,7 @@ def calibration_finds_the_constants_of_made_up_times(bench):
     before = (ROOT / "src/core/choose/device_model.hpp").read_text()
     table.write_text(before)
     told = [float(re.search(rf"{name} = ([^;]+);", before)[1])
-            for name in ("merged_plan_row_squared", "merged_longest_row")]
+            for name in ("merged_plan_row_squared", "rows_longest_row", "merged_longest_row")]
     rows = list(made_up_applications(bench.rows[0], *told))
     with open(made, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -534,9 +535,8 @@ def plots(bench):
     path = bench.work / "sizes.csv"
     options = ("-bench_sizes", "300,600", "-bench_matrices", "5pt,chain", "-bench_strategies", "auto")
     bench.run(*options, "-bench_csv", path)
-    script = pathlib.Path(__file__).parent / "plot.py"
-    command = [PYTHON, str(script), "--out", str(bench.work / "plots"), str(bench.csv), str(path)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [PYTHON, ROOT / "tests/bench/plot.py", "--out", bench.work / "plots", bench.csv, path]
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     expect(result.returncode == 0, result.stderr)
     drawn = [bench.work / "plots" / f"{name}.png" for name in ("speed_ilu", "speed_icc", "size_ilu", "size_icc")]
     for name in (*drawn, *(bench.work / "measure/papers/made").glob("*_figure[16].png")):
@@ -546,7 +546,7 @@ def plots(bench):
 
 TESTS = (
     every_contender_meets_every_matrix,
-    forced_strategies_ran,
+    forced_strategies_ran, contenders_store_in_single_and_select_by_trials,
     numbers_are_sound,
     triangles_and_products_are_timed,
     solutions_are_of_a_good_size,

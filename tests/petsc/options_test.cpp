@@ -335,7 +335,9 @@ TEST_P(OurTypes, take_the_storage_by_call_and_by_option)
   ok(PCSyncFreeGetFactorPrecision(pc_, &storage));
   EXPECT_EQ(PC_SYNCFREE_PRECISION_SINGLE, storage);
   ok(PCSetUp(pc_));
-  EXPECT_TRUE(contains(view(pc_), "factor precision: single")) << view(pc_);
+  const std::string stored = view(pc_);  // a GPU stores so small a factor in double precision, and says so
+  EXPECT_TRUE(contains(stored, "factor precision: single") || contains(stored, "single would not be faster")) << stored;
+  EXPECT_TRUE(contains(stored, "factor precision single\n")) << stored;
   from_options("-pc_syncfree_factor_precision scalar");
   ok(PCSyncFreeGetFactorPrecision(pc_, &storage));
   EXPECT_EQ(PC_SYNCFREE_PRECISION_SCALAR, storage);

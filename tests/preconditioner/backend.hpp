@@ -11,7 +11,7 @@ namespace syncfree {
 
 struct TestedBackend {
   const char* name;        ///< as in StrategyInfo
-  const char* automatic;   ///< the strategy that `auto` chooses for a small problem on one thread
+  const char* automatic;   ///< what `auto` chooses for a small problem, one thread and one application
   const char* reason;      ///< beginning of the reason for that choice
   bool single_is_smaller;  ///< true if single storage saves memory
 };

@@ -8,10 +8,12 @@
 namespace syncfree {
 
 struct DeviceModel {
-  /// `level_order`: fitted on an H200 to 91 factors, with an error of a seventh.
+  /// `level_order`: fitted on an H200 to 91 factors, with an error of a seventh; the term of a triangle's longest row
+  /// to seven factors with rows of 139 to 4999 entries, timed twice, with an error of a tenth (a fifth without it).
   double rows_begin = 0.3;
   double rows_level = 0.544;
   double rows_entry = 2e-5;
+  double rows_longest_row = 0.003;
 
   /// L and U in one launch, where levels are at most so many and have at least so many rows: fitted on an H200 to two
   /// colours of 7 points (100^3 and 200^3), eight of 27 (80^3), and two meshes in colours and cyclic orders, within a
@@ -47,9 +49,11 @@ struct DeviceModel {
   double merged_length = 0.0038;
   double merged_entry = 3.4e-5;
   double merged_longest_row = 0.005;
-  /// Optimistic time of the groups before they are known: this factor times sqrt(levels * entries) of a triangle. Of 91
-  /// factors a fifth take less with 50 applies, of 55 four tenths with 1000; the means are 0.013 and 0.01.
-  double merged_good = 0.008;
+  /// Time of the groups before they are known: this factor times sqrt(levels * entries) of a triangle. Optimistic for
+  /// factors without pencils and tiles (of 70 a quarter take less with 50 applies) and with them (eight of nine take
+  /// 0.0165 to 0.026). The means of all are 0.013 with 50 applies and 0.01 with 1000.
+  double merged_good = 0.01;
+  double merged_on_grids = 0.015;
   double merged_usual = 0.013;
   /// Time that the plan of `merged` adds to a set-up, fitted on an H200 to 121 plans with up to 2,000,000 rows, for 50
   /// and for 1000 applies, with an error of two fifths; the first constant anew to 46 small ones, when plans were made
@@ -118,6 +122,15 @@ struct DeviceModel {
   double tiles_end = 2;
   double tiles_row = 6e-4;
   double tiles_launch = 2;
+
+  /// Single storage: each byte less of the values saves time, but each level takes longer, as values are converted: by
+  /// pencils, fitted on an H200 to 7 points on 40^3 to 300^3 and to 5 on 100^2 and 1000^2; by tiles, to 27 points on
+  /// 67^3 and to dense blocks on 28^3. By `level_order` waits hide the bytes, unless reading takes half of the time;
+  /// `kkt` with 207,646 rows and two levels, which the L2 cache holds, takes as long in either precision (R25).
+  double single_byte = 2.5e-7;
+  double single_pencils_level = 0.005;
+  double single_tiles_level = 0.08;
+  double l2_bytes = 5e7;
 
   /// The rest of an iteration of a Krylov method: a product with A by cuSPARSE and, with reductions that the host waits
   /// for, vector operations; fitted on an H200 to seven solves with CG and GMRES(30). Bytes of a product are those of

@@ -47,7 +47,9 @@ static double level_order_time_of_rows(const ChoiceInput& f)
   const auto rows = static_cast<double>(f.rows);
   if (has_wide_levels(f))
     return model.wide_begin + model.wide_stage * (2 * levels - 1) + model.wide_entry * entries + model.wide_row * rows;
-  return 2 * (model.rows_begin + model.rows_level * levels) + model.rows_entry * entries;
+  const double of_one = model.rows_begin + model.rows_level * levels +
+                        model.rows_longest_row * static_cast<double>(f.longest);
+  return 2 * of_one + model.rows_entry * entries;
 }
 
 /// The rows of an inode share column indices and waits.
@@ -169,12 +171,38 @@ static Estimate estimate_unsearched_merged(const ChoiceInput& f, double relative
           merged_plan_time(f, fill * 2 * entries, levels_of_group)};
 }
 
+Estimate choose_estimate(const ChoiceInput& f, const std::vector<Estimate>& estimates)
+{
+  constexpr double close = 1.15;
+  const Estimate* least = &estimates.front();
+  for (const Estimate& e : estimates)
+    if (e.applies() && total_time(f, e) < total_time(f, *least)) least = &e;
+  const double most = close * total_time(f, *least);
+  const Estimate* best = least;
+  for (const Estimate& e : estimates)
+    if (e.applies() && total_time(f, e) <= most && total_time(f, e, 2) < total_time(f, *best, 2)) best = &e;
+  return *best;
+}
+
 bool could_pay_to_merge(const ChoiceInput& f)
 {
-  double others = total_time(f, estimate_level_order(f));
-  for (const Estimate& other : {estimate_wavefront(f), estimate_tiled(f)})
-    if (other.applies()) others = std::min(others, total_time(f, other));
-  return total_time(f, estimate_unsearched_merged(f, model.merged_good)) < others;
+  const Estimate wavefront = estimate_wavefront(f), tiled = estimate_tiled(f);
+  const bool on_grid = wavefront.applies() || tiled.applies();
+  const Estimate merged = estimate_unsearched_merged(f, on_grid ? model.merged_on_grids : model.merged_good);
+  return choose_estimate(f, {estimate_level_order(f), wavefront, tiled, merged}).form == PlanForm::groups;
+}
+
+bool single_pays(const ChoiceInput& f, const Estimate& e)
+{
+  if (f.single_saves == 0) return false;
+  const std::string name = e.strategy;
+  const auto entries = static_cast<double>(f.nnz), rows = static_cast<double>(f.rows);
+  const auto levels = static_cast<double>(e.form == PlanForm::inodes ? f.node_levels : f.levels);
+  const double saved = model.single_byte * f.single_saves * entries;
+  if (name == "wavefront") return saved > 2 * model.single_pencils_level * levels;
+  if (name == "tiled") return saved > 2 * model.single_tiles_level * levels;
+  const bool exceeds_l2 = 2 * f.single_saves * entries > model.l2_bytes;
+  return name == "level_order" && exceeds_l2 && 2 * (model.wide_entry * entries + model.wide_row * rows) > e.apply;
 }
 
 double estimate_apply(const ChoiceInput& f, bool may_merge)

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "syncfree/strategy.hpp"
 
@@ -20,10 +21,10 @@ struct Estimate {
   bool applies() const { return why_not.empty(); }
 };
 
-/// The time of the plan and of all expected applies.
-inline double total_time(const ChoiceInput& f, const Estimate& e)
+/// The time of the plan and of `times` the expected applies.
+inline double total_time(const ChoiceInput& f, const Estimate& e, double times = 1)
 {
-  return static_cast<double>(f.expected_applies) * e.apply + e.plan;
+  return times * static_cast<double>(f.expected_applies) * e.apply + e.plan;
 }
 
 /// True if `level_order` solves each block of rows by a warp, if rows come in blocks.
@@ -38,6 +39,18 @@ Estimate estimate_level_order(const ChoiceInput& f);  ///< applies to each trian
 Estimate estimate_wavefront(const ChoiceInput& f);
 Estimate estimate_tiled(const ChoiceInput& f);
 Estimate estimate_merged(const ChoiceInput& f);
+
+/// Returns, of the estimates that apply, the one with the least total time; but of those within 15 % of it, the one
+/// with the least for twice the applies: what hardly pays for its plan after the set-up gains after a refresh. The
+/// first estimate must apply.
+Estimate choose_estimate(const ChoiceInput& f, const std::vector<Estimate>& estimates);
+
+/// True if single storage was asked for and is predicted to make applications by this strategy faster, with f's rows,
+/// entries and levels. Never for `merged`, whose groups would be smaller to keep the accuracy.
+bool single_pays(const ChoiceInput& f, const Estimate& e);
+
+/// The clause for the view if it does not.
+inline constexpr const char* stored_in_double = "; stored in double precision: single would not be faster here";
 
 /// Returns the microseconds that an application of both triangles takes by the strategy that makes it fastest, without
 /// a search for groups of `merged`: if it may be taken, those observed in the mean are assumed.

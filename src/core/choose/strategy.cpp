@@ -69,15 +69,23 @@ std::string why_not_built(const std::string& name)
   return {};
 }
 
-/// Takes the strategy with the least expected time for its plan and all applies.
+/// Says in which precision the chosen strategy stores its values, if single was asked for.
+static Choice with_storage(const ChoiceInput& f, Choice choice, bool single)
+{
+  choice.single = f.single_saves > 0 && single;
+  if (f.single_saves > 0 && !single) choice.reason += stored_in_double;
+  return choice;
+}
+
+/// Takes the strategy with the least expected time for its plan and all applies, by the rule of choose_estimate().
 static Choice choose_on_device(const ChoiceInput& f)
 {
   const Estimate plain = estimate_level_order(f);
-  if (f.rows == 0 || f.expected_applies == 0) return {plain.strategy, "cheapest set-up", plain.form};
-  if (f.memory_is_short) return {plain.strategy, "device memory is short", plain.form};
-  Estimate best = plain;
-  for (const Estimate& other : {estimate_wavefront(f), estimate_tiled(f), estimate_merged(f)})
-    if (other.applies() && total_time(f, other) < total_time(f, best)) best = other;
+  if (f.rows == 0 || f.expected_applies == 0)
+    return with_storage(f, {plain.strategy, "cheapest set-up", plain.form}, single_pays(f, plain));
+  if (f.memory_is_short) return with_storage(f, {plain.strategy, "device memory is short", plain.form}, true);
+  const Estimate best =
+      choose_estimate(f, {plain, estimate_wavefront(f), estimate_tiled(f), estimate_merged(f)});
   char reason[160];
   if (best.strategy == plain.strategy)
     std::snprintf(reason, sizeof reason,
@@ -86,7 +94,7 @@ static Choice choose_on_device(const ChoiceInput& f)
   else
     std::snprintf(reason, sizeof reason, "predicted %.0f us per application, level_order %.0f us, plan %.1f ms",
                   best.apply, plain.apply, best.plan / 1000);
-  return {best.strategy, reason, best.form};
+  return with_storage(f, {best.strategy, reason, best.form}, single_pays(f, best));
 }
 
 Choice choose_strategy(const ChoiceInput& input)

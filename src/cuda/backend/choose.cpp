@@ -3,8 +3,6 @@
 #include "cuda/backend/choose.hpp"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -31,12 +29,12 @@ template <class T, class I>
 void make_solver(TriangleIndex which, const DeviceTriangle<I>& triangle, Analysis<T, I>* a, const char* strategy)
 {
   if (triangle.block_size > 1) {
-    a->solver[which] = a->options.single_storage
-                           ? make_dense_block_solver<T, single_t<T>, I>(triangle, a->options)
-                           : make_dense_block_solver<T, T, I>(triangle, a->options);
+    a->solver[which] = a->single ? make_dense_block_solver<T, single_t<T>, I>(triangle, a->options)
+                                 : make_dense_block_solver<T, T, I>(triangle, a->options);
     return;
   }
   SolverOptions chosen = a->options;
+  chosen.single_storage = a->single;
   chosen.strategy = strategy ? strategy : a->choice.strategy;
   const Status status = make_device_solver(chosen, triangle, &a->solver[which]);
   if (!status.ok()) throw Failure{status};
@@ -76,15 +74,16 @@ bool make_point_tiles(const DeviceTriangle<I>& L, const DeviceTriangle<I>& U, An
 template <class T, class I> void StrategyChooser<T, I>::make_dense_blocks()
 {
   using Single = single_t<T>;
-  const bool single = a_.options.single_storage, forced = asks_for("tiled");
+  const bool forced = asks_for("tiled");
   std::string reason = asks_for("auto") ? "dense blocks" : "forced";
   const auto may_be_faster = [&] {
-    return single ? tiles_are_faster<T, Single>(L(), U()) : tiles_are_faster<T, T>(L(), U());
+    return a_.single ? tiles_are_faster<T, Single>(L(), U()) : tiles_are_faster<T, T>(L(), U());
   };
+  std::string storage = choose_storage_of_blocks("tiled");
   if (forced || (asks_for("auto") && may_be_faster())) {
     try {
-      if (single ? make_point_tiles<T, Single>(L(), U(), &a_) : make_point_tiles<T, T>(L(), U(), &a_)) {
-        a_.choice = {"tiled", reason, PlanForm::grid};
+      if (a_.single ? make_point_tiles<T, Single>(L(), U(), &a_) : make_point_tiles<T, T>(L(), U(), &a_)) {
+        a_.choice = {"tiled", reason + storage, PlanForm::grid};
         make_dense_factorization();
         const std::string over = over_limit();
         if (over.empty()) return;
@@ -105,17 +104,35 @@ template <class T, class I> void StrategyChooser<T, I>::make_dense_blocks()
       throw Failure{status};
     }
   }
-  a_.choice = {"level_order", reason, PlanForm::rows};
+  storage = choose_storage_of_blocks("level_order");
+  a_.choice = {"level_order", reason + storage, PlanForm::rows};
   make_solver(lower, L(), &a_);
   make_solver(upper, U(), &a_);
   make_dense_factorization();
+}
+
+/// Decides in which precision dense blocks are stored, by the time that `level_order` takes for their entries. Returns
+/// the clause for the view, or nothing.
+template <class T, class I> std::string StrategyChooser<T, I>::choose_storage_of_blocks(const char* strategy)
+{
+  ChoiceInput f;
+  f.single_saves = single_saves();
+  if (f.single_saves == 0) return {};
+  f.rows = static_cast<std::int64_t>(a_.vector_size());
+  f.nnz = static_cast<std::int64_t>(a_.block_values()) * (static_cast<std::int64_t>(L().nnz()) + U().nnz());
+  f.levels = a_.levels.lower;
+  Estimate e = estimate_level_order(f);
+  e.strategy = strategy;
+  a_.single = single_pays(f, e);
+  if (a_.factorization) a_.factorization->store_in_single(a_.single);
+  return a_.single ? "" : stored_in_double;
 }
 
 template <class T, class I> void StrategyChooser<T, I>::make_dense_factorization()
 {
   if (!task_.factorizes || a_.factorization) return;
   a_.factorization = std::make_unique<DeviceBlockFactorization<T, I>>(
-      a_.pattern, a_.lower_levels, a_.options.block_size, a_.row_order.empty(), a_.options.single_storage);
+      a_.pattern, a_.lower_levels, a_.options.block_size, a_.row_order.empty(), a_.single);
   a_.factorization->take_rows(std::move(found_.kept_rows));
 }
 
@@ -146,7 +163,7 @@ template <class T, class I> void StrategyChooser<T, I>::find_memory_limit()
   const double of_A = copies ? values * static_cast<double>(a_.nnz) : 0;
   base_bytes_ = static_cast<double>(made.factor_bytes) + static_cast<double>(made.plan_bytes) +
                 (of_both + diagonal + of_A + vectors * rows) * sizeof(T);
-  const double of_value = a_.options.single_storage ? sizeof(single_t<T>) : sizeof(T);
+  const double of_value = a_.single ? sizeof(single_t<T>) : sizeof(T);
   const double solvers = bytes_of_rows<T, I>(2 * rows, of_both) + (of_both + 2 * rows) * of_value;
   list_bytes_ = std::max(0.0, (a_.memory_limit - base_bytes_ - solvers) / 2);
 }
@@ -182,8 +199,8 @@ template <class T, class I> bool StrategyChooser<T, I>::limit_merging()
     return static_cast<double>(triangle.nnz()) + static_cast<double>(triangle.n());
   };
   const double rows = 2 * static_cast<double>(L().n()), unmerged = entries_of(L()) + entries_of(U());
-  const auto of_entry = static_cast<double>(
-      a_.options.single_storage ? bytes_of_merged_entry<single_t<T>, I> : bytes_of_merged_entry<T, I>);
+  const auto of_entry =
+      static_cast<double>(a_.single ? bytes_of_merged_entry<single_t<T>, I> : bytes_of_merged_entry<T, I>);
   const bool of_pair = task_.factorizes && a_.row_order.empty() && merged_gains_by_pair(L().n(), found_.longest());
   const double of_groups = sizeof(I) * (static_cast<double>(a_.levels.lower) + static_cast<double>(a_.levels.upper));
   const double around = bytes() + of_groups + bytes_of_merged_row<T, I>(of_pair) * rows;
@@ -210,14 +227,14 @@ template <class T, class I> bool StrategyChooser<T, I>::wants_wavefront() const
 template <class T, class I>
 double StrategyChooser<T, I>::time_of_wavefront(const Grid<I>& grid, std::int64_t longest, std::int64_t levels) const
 {
-  return a_.options.single_storage ? time_of_pencils<T, single_t<T>>(grid, task_.A.n, longest, levels)
-                                   : time_of_pencils<T, T>(grid, task_.A.n, longest, levels);
+  return a_.single ? time_of_pencils<T, single_t<T>>(grid, task_.A.n, longest, levels)
+                   : time_of_pencils<T, T>(grid, task_.A.n, longest, levels);
 }
 
 template <class T, class I> TileChoice StrategyChooser<T, I>::find_tile(const Grid<I>& grid) const
 {
   if (has_failed(PlanForm::grid)) return {};
-  return a_.options.single_storage ? choose_star_tile<T, single_t<T>>(grid) : choose_star_tile<T, T>(grid);
+  return a_.single ? choose_star_tile<T, single_t<T>>(grid) : choose_star_tile<T, T>(grid);
 }
 
 template <class T, class I> void StrategyChooser<T, I>::guess_tiles(const Grid<I>& grid)
@@ -243,6 +260,18 @@ template <class T, class I> void StrategyChooser<T, I>::confirm_tiles()
   L().tile = U().tile = &tile_.shape;
 }
 
+/// Of `auto`, where single storage was asked for: sets what values are stored in. What pencils and tiles fit into
+/// shared memory depends on that.
+template <class T, class I> void StrategyChooser<T, I>::store_in_single(bool single)
+{
+  if (single_saves() == 0 || a_.single == single) return;
+  a_.single = single;
+  if (a_.factorization) a_.factorization->store_in_single(single);
+  inodes_fit_.reset();
+  tile_ = {};
+  confirm_tiles();
+}
+
 template <class T, class I> bool StrategyChooser<T, I>::wants_inodes() const
 {
   if (a_.by_blocks) return false;
@@ -264,8 +293,8 @@ template <class T, class I> bool StrategyChooser<T, I>::is_regular()
 template <class T, class I> bool StrategyChooser<T, I>::inodes_fit_tiles()
 {
   const auto fit = [&](const DeviceTriangle<I>& triangle) {
-    return triangle.nodes && (a_.options.single_storage ? may_plan_tiles_of_inodes<T, single_t<T>>(triangle)
-                                                        : may_plan_tiles_of_inodes<T, T>(triangle));
+    return triangle.nodes && (a_.single ? may_plan_tiles_of_inodes<T, single_t<T>>(triangle)
+                                        : may_plan_tiles_of_inodes<T, T>(triangle));
   };
   if (!inodes_fit_) inodes_fit_ = fit(L()) && fit(U());
   return *inodes_fit_;
@@ -275,8 +304,7 @@ template <class T, class I> bool StrategyChooser<T, I>::inodes_fit_tiles()
 template <class T, class I> bool StrategyChooser<T, I>::rows_fit_tiles() const
 {
   const auto fit = [&](const DeviceTriangle<I>& triangle) {
-    return a_.options.single_storage ? may_plan_tiles_on_device<T, single_t<T>>(triangle)
-                                     : may_plan_tiles_on_device<T, T>(triangle);
+    return a_.single ? may_plan_tiles_on_device<T, single_t<T>>(triangle) : may_plan_tiles_on_device<T, T>(triangle);
   };
   return fit(*found_.L) && fit(*found_.U);
 }
@@ -300,6 +328,7 @@ template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
   f.nnz = static_cast<std::int64_t>(L().nnz()) + U().nnz();
   f.levels = a_.levels.lower;
   f.memory_is_short = memory_is_short_;
+  f.single_saves = single_saves();
   f.block_rows = a_.blocks.most;
   f.block_colors = a_.blocks.colors;
   if (L().nodes && U().nodes) {
@@ -360,7 +389,7 @@ void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedR
   constexpr I many_rows = 1 << 19;
   const std::int64_t most = triangle->most_merged;
   const MergeRule rule =
-      a_.options.single_storage ? rule_of<single_t<T>, I>(a_.options, most) : rule_of<T, I>(a_.options, most);
+      a_.single ? rule_of<single_t<T>, I>(a_.options, most) : rule_of<T, I>(a_.options, most);
   const I* row = triangle->device_levels->row.data();
   DevicePattern<I> pattern = triangle->on_device;
   if (triangle->n() < many_rows) {
@@ -380,104 +409,16 @@ template <class T, class I> void StrategyChooser<T, I>::drop_merging()
   if (a_.pending_merge) a_.pending_merge->lower.reset(), a_.pending_merge->upper.reset();
 }
 
-// Choice by trials
-
-template <class T, class I> std::vector<std::string> StrategyChooser<T, I>::trial_strategies()
-{
-  std::vector<std::string> names = {"level_order", "cusparse"};
-  if (wavefront_time_ > 0) names.push_back("wavefront");
-  else if (is_regular() && form_of_tiles() != PlanForm::any) names.push_back("tiled");
-  if (may_merge(L().n(), a_.levels.lower, found_.longest()) && limit_merging()) names.push_back("merged");
-  return names;
-}
-
-/// Placeholder values for the timing runs: non-zero, and small enough that solutions do not overflow.
-template <class T, class I> struct StrategyChooser<T, I>::TrialVectors {
-  DeviceArray<T> lower, upper, inverse_pivot, b, y, x;
-
-  TrialVectors(I n, I below, I above) : lower(below), upper(above), inverse_pivot(n), b(n), y(n), x(n)
-  {
-    for (DeviceArray<T>* v : {&lower, &upper, &inverse_pivot, &b}) v->fill(0x3c, nullptr);
-  }
-};
-
-/// Keeps the solvers of the fastest candidate. Skips a candidate that fails, or takes too much memory; throws only if
-/// all fail.
-template <class T, class I> void StrategyChooser<T, I>::choose_by_trials()
-{
-  TrialVectors vectors(L().n(), L().nnz(), U().nnz());
-  std::vector<Trial> trials;
-  std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> best;
-  Failure last;
-  for (const std::string& name : trial_strategies()) try {
-      const std::optional<Trial> trial = time_strategy(name, vectors);
-      if (!trial) continue;
-      trials.push_back(*trial);
-      if (best_trial(trials, a_.options.expected_applies) + 1 == trials.size()) std::swap(best, a_.solver);
-    } catch (const Failure& failure) {
-      last = failure;
-    }
-  if (trials.empty()) throw last;
-  a_.solver = std::move(best);
-  a_.choice = syncfree::choose_by_trials(trials, a_.options.expected_applies);
-  a_.choice.reason += limited_;
-}
-
-/// A whole solve, as the preconditioner makes it: with gather and scatter, or by a pair that does these, too.
-template <class T, class I>
-void StrategyChooser<T, I>::solve_in_trial(PairSolver<T>* pair, const TrialVectors& v)
-{
-  if (pair) return pair->solve_pair(v.b.data(), v.x.data(), false, nullptr);
-  const bool natural = a_.row_order.empty();
-  const I n = L().n();
-  if (!natural) gather(n, a_.row_order.data(), v.b.data(), v.x.data(), nullptr);
-  solve_column(a_.solver[lower].get(), natural ? v.b.data() : v.x.data(), v.y.data(), {}, nullptr);
-  solve_column(a_.solver[upper].get(), v.y.data(), v.x.data(), {false, a_.overlaps}, nullptr);
-  if (!natural) scatter(n, a_.column_order.data(), v.x.data(), v.y.data(), nullptr);
-}
-
-/// Returns nothing if the strategy exceeds the limit of memory.
-template <class T, class I>
-std::optional<Trial> StrategyChooser<T, I>::time_strategy(const std::string& name, const TrialVectors& v)
-{
-  using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point begin) {
-    SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  };
-  auto& solver = a_.solver;
-  a_.choice.strategy = name;
-  const auto begin = Clock::now();
-  find_bandwidths();
-  parallel_invoke(a_.options.threads,
-                  {[&] { make_solver(lower, L(), &a_); }, [&] { make_solver(upper, U(), &a_); }});
-  const PairUpdate<T, I> update(solver[lower].get(), solver[upper].get(), v.lower.data(), v.upper.data(),
-                                v.inverse_pivot.data(), nullptr);
-  update.queue();
-  update.finish_update();
-  const std::string over = over_limit();
-  limited_ += over;
-  if (!over.empty()) return {};
-  std::unique_ptr<PairSolver<T>> pair;
-  const Orders<I> orders = {a_.row_order.data(), a_.column_order.data()};
-  if (task_.factorizes) pair = make_pair_if_possible(*solver[lower], *solver[upper], orders);
-  Trial trial = {name, since(begin), std::numeric_limits<double>::max()};
-  for (int round = 0; round < 3; ++round) {
-    constexpr int applies = 4;
-    const auto start = Clock::now();
-    for (int k = 0; k < applies; ++k) solve_in_trial(pair.get(), v);
-    trial.apply = std::min(trial.apply, since(start) / applies);
-  }
-  return trial;
-}
-
 // Choice by the model
 
 template <class T, class I> void StrategyChooser<T, I>::choose_by_model()
 {
   a_.choice = {a_.options.strategy, "forced"};
   limited_.clear();
-  if (is_auto()) a_.choice = choose_strategy(features());
+  if (is_auto()) {
+    a_.choice = choose_strategy(features());
+    store_in_single(a_.choice.single);
+  }
   L().form = U().form = a_.choice.form;
   if (asks_for("merged") && L().n() > 0) (void)foresee_merging();
   if (a_.choice.strategy != "merged") drop_merging();
@@ -522,6 +463,7 @@ template <class T, class I> void StrategyChooser<T, I>::drop_chosen()
 {
   a_.solver[lower].reset(), a_.solver[upper].reset();
   failed_.push_back(a_.choice.form);
+  store_in_single(false);
   confirm_tiles();
 }
 
@@ -563,8 +505,7 @@ template <class T, class I> void StrategyChooser<T, I>::make_solvers()
 template <class T, class I> void StrategyChooser<T, I>::make_factorization()
 {
   if (!task_.factorizes || a_.factorization) return;
-  auto made = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels, a_.options.single_storage,
-                                                          list_bytes_);
+  auto made = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels, a_.single, list_bytes_);
   made->take_rows(std::move(found_.kept_rows));
   const bool by_loop = a_.choice.strategy == "loop" && a_.made.kind == Kind::ilu && found_.were_split();
   if (by_loop) made->use(make_loop_factorization<T>(task_.A, a_.pattern));

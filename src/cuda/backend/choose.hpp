@@ -80,7 +80,7 @@ public:
   /// What may be chosen where rows turn out to be those of a grid in another order.
   GridWishes grid_wishes() const
   {
-    return {wants_wavefront(), wants_tiles(), is_auto(), a_.options.single_storage, a_.options.expected_applies};
+    return {wants_wavefront(), wants_tiles(), is_auto(), a_.single, a_.options.expected_applies};
   }
   /// Estimates pencils and tiles from the grid alone, which is still a guess. No tile is chosen if pencils apply.
   void guess_tiles(const Grid<I>& grid);
@@ -95,6 +95,15 @@ private:
   DeviceTriangle<I>& U() { return *found_.U; }
 
   bool has_failed(PlanForm form) const { return std::find(failed_.begin(), failed_.end(), form) != failed_.end(); }
+
+  /// Bytes that single storage saves for a value, if it was asked for and `auto` decides whether it pays; else 0.
+  int single_saves() const
+  {
+    return is_auto() && a_.options.single_storage ? static_cast<int>(sizeof(T) - sizeof(single_t<T>)) : 0;
+  }
+  void store_in_single(bool single);
+  void choose_storage_of(const Trial& trial);
+  std::string choose_storage_of_blocks(const char* strategy);
 
   void make_dense_blocks();
   void make_dense_factorization();

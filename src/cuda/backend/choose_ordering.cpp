@@ -92,7 +92,7 @@ private:
     GridPoints<I> points;
     if (!find_points_of_matrix(A, &points)) return false;
     const bool all = request_.strategy == "auto";
-    const GridWishes wishes = {all, all, true, request_.single_storage, request_.expected_applies};
+    const GridWishes wishes = {all, all, true, false, request_.expected_applies};
     const std::optional<GridProspect> found = find_fastest_axes<T, I>(points, nullptr, wishes);
     if (!found) return false;
     const int threads = f->threads;
@@ -129,11 +129,9 @@ private:
   void time_grid(const Grid<I>& grid, ChoiceInput* f) const
   {
     if (f->node_size > 0 || grid.lines <= 1) return;
-    const bool single = request_.single_storage;
-    f->wavefront_time = single ? time_of_pencils<T, single_t<T>>(grid, A_.A.n, f->longest, f->levels)
-                               : time_of_pencils<T, T>(grid, A_.A.n, f->longest, f->levels);
+    f->wavefront_time = time_of_pencils<T, T>(grid, A_.A.n, f->longest, f->levels);
     if (f->wavefront_time > 0 || !is_star(grid, *f)) return;
-    f->tiled_time = (single ? choose_star_tile<T, single_t<T>>(grid) : choose_star_tile<T, T>(grid)).time;
+    f->tiled_time = choose_star_tile<T, T>(grid).time;
   }
 
   FillSampler<T, I>& sampler()

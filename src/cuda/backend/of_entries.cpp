@@ -218,14 +218,11 @@ template <class I> static cuda::PointTriangle<I> guess_points(const PatternView<
 }
 
 template <class T, class I>
-Status predict_tiles_of_blocks(PatternView<I> A, int size, bool single_storage, bool* tiled)
+Status predict_tiles_of_blocks(PatternView<I> A, int size, bool* tiled)
 try {
   *tiled = false;
   if (!check_row_offsets(A).ok()) return {};
-  const auto has_tiles = [&](bool lower) {
-    const auto points = guess_points(A, size, lower);
-    return single_storage ? cuda::may_tile_points<T, single_t<T>>(points) : cuda::may_tile_points<T, T>(points);
-  };
+  const auto has_tiles = [&](bool lower) { return cuda::may_tile_points<T, T>(guess_points(A, size, lower)); };
   *tiled = has_tiles(true) && has_tiles(false);
   return {};
 } catch (const cuda::Failure& failure) {
@@ -241,7 +238,7 @@ SYNCFREE_FOR_EACH_INDEX(INSTANTIATE)
 
 #define INSTANTIATE(T, I)                                                                      \
   template std::unique_ptr<CudaPreconditioner<T, I>> make_cuda_blocked_preconditioner<T, I>(); \
-  template Status predict_tiles_of_blocks<T, I>(PatternView<I>, int, bool, bool*);
+  template Status predict_tiles_of_blocks<T, I>(PatternView<I>, int, bool*);
 SYNCFREE_FOR_EACH_SCALAR(INSTANTIATE)
 
 }  // namespace syncfree

@@ -6,6 +6,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "core/choose/estimate.hpp"
@@ -450,6 +451,8 @@ template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T
   if (status.ok())
     status = a->by_blocks ? check_block_options(task.symbolic.kind, a->options) : check_no_blocks(a->options);
   if (!status.ok()) return status;
+  const bool decides = a->options.strategy == "auto" && !std::is_same_v<T, single_t<T>>;
+  a->single = a->options.single_storage && !decides;
   status = Analyser<T, I>(task, a).make_analysis();
   status.block_row = a->by_blocks && status.row >= 0;
   return status;

@@ -50,6 +50,7 @@ template <class T, class I> struct Analysis {
   DeviceFactorPattern<I> pattern;
   DeviceLevels<I> lower_levels;
   SolverOptions options;
+  bool single = false;  ///< values are stored in single_t<T>: as options say, but as the choice says with `auto`
   Choice choice;
   LevelCounts levels;
   std::unique_ptr<DeviceFactor<T, I>> factorization;  ///< if the task requests one

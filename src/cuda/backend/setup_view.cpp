@@ -32,7 +32,7 @@ template <class T, class I> Summary summarize_analysis(const Analysis<T, I>& a)
                                         static_cast<std::int64_t>(a.pattern.upper_column.size()), s.block_size);
   s.lower_nnz = static_cast<std::int64_t>(a.pattern.lower_column.size() * a.block_values());
   s.upper_nnz = static_cast<std::int64_t>(a.pattern.upper_column.size() * a.block_values());
-  s.single_storage = a.options.single_storage;
+  s.single_storage = a.single;
   s.memory_limit = a.memory_limit;
   s.factor_bytes = a.pattern.pattern_bytes();
   s.plan_bytes = a.pattern.source_bytes() + a.lower_levels.row.bytes() + a.lower_levels.begin.bytes() +

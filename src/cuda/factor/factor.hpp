@@ -5,6 +5,7 @@
 /// of blocks, and each value below is a block of values.
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "cuda/analysis/factor_pattern.hpp"
@@ -12,6 +13,7 @@
 #include "cuda/solve/solver.hpp"
 #include "syncfree/cuda/detail/device.hpp"
 #include "syncfree/factor.hpp"
+#include "syncfree/scalar.hpp"
 
 namespace syncfree::cuda {
 
@@ -56,6 +58,9 @@ public:
 
   virtual std::size_t factor_plan_bytes() const = 0;
 
+  /// Lets the next factorizations round values to single precision, or not.
+  void store_in_single(bool single) { single_ = single && !std::is_same_v<T, single_t<T>>; }
+
   /// Takes row offsets and columns of A.
   void take_rows(DevicePatternCopy<I> rows) { rows_ = std::move(rows); }
 
@@ -79,7 +84,7 @@ protected:
   void round_values(bool only_pivots, cudaStream_t stream);
 
   const DeviceFactorPattern<I>& pattern_;
-  const bool single_;
+  bool single_;
   DevicePatternCopy<I> rows_;  ///< of A, if L and U do not hold them
   DeviceArray<T> lower_, upper_, inverse_pivot_;
 };

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "../../battery.hpp"
 #include "../../types.hpp"
 #include "../../watchdog.hpp"
@@ -113,6 +117,74 @@ TEST(DeviceChoice, auto_solves_inodes_in_orders_of_colors)
         ASSERT_EQ(host->solve(Operation::none, b.data(), truth.data(), {1, A.n, A.n}).message(), "success");
         expect_near(x, truth);
       }
+}
+
+/// A factor and its solution for a right-hand side.
+struct Solved {
+  Summary summary;
+  std::vector<double> x;
+  Array<double> inverse_pivot;
+
+  Solved(const OwnedCsr<double, I>& A, const SolverOptions& options)
+  {
+    const auto p = make_cuda_preconditioner<double, I>();
+    EXPECT_EQ(p->analyse(A.pattern(), {}, options).message(), "success");
+    EXPECT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    const auto b = random_vector<double>(static_cast<std::size_t>(A.n), 5);
+    x.assign(b.size(), -1);
+    EXPECT_EQ(p->solve(Operation::none, b.data(), x.data(), {1, A.n, A.n}).message(), "success");
+    summary = p->summarize();
+    inverse_pivot = p->values().inverse_pivot;
+  }
+  bool is_rounded() const
+  {
+    const auto is_single = [](double v) { return v == static_cast<float>(v); };
+    return std::all_of(inverse_pivot.begin(), inverse_pivot.end(), is_single);
+  }
+  bool says_why() const { return summary.reason.find("; stored in double precision: single") != std::string::npos; }
+};
+
+/// Where single storage would not pay, `auto` solves as if it had not been asked for; by name it is done as told.
+TEST(DeviceChoice, stores_small_factors_in_double_precision)
+{
+  for (const auto& A : {random_band(2000, 3, 60, 0, 3), make_poisson<double, I>(20, 17, 15), box_of_points(7, 6, 5, 3)})
+    for (const bool trials : {false, true}) {
+      SCOPED_TRACE(testing::Message() << A.n << " rows, trials " << trials);
+      SolverOptions options = {"auto", 2};
+      options.trials = trials;
+      const Solved full(A, options);
+      options.single_storage = true;
+      const Solved ours(A, options);
+      EXPECT_FALSE(ours.summary.single_storage);
+      EXPECT_TRUE(ours.says_why()) << ours.summary.reason;
+      EXPECT_FALSE(full.says_why()) << full.summary.reason;
+      EXPECT_FALSE(ours.is_rounded());
+      if (trials) continue;  // times may differ
+      EXPECT_EQ(ours.summary.strategy, full.summary.strategy);
+      EXPECT_EQ(ours.summary.plan, full.summary.plan);
+      EXPECT_EQ(ours.summary.plan_bytes, full.summary.plan_bytes);
+      EXPECT_EQ(ours.x, full.x);
+    }
+  const auto A = random_band(2000, 3, 60, 0, 3);
+  for (const char* strategy : {"level_order", "merged"}) {
+    const Solved full(A, {strategy, 2, false}), ours(A, {strategy, 2, true});
+    EXPECT_TRUE(ours.summary.single_storage && ours.is_rounded());
+    EXPECT_EQ(ours.summary.reason, "forced");
+    EXPECT_LT(ours.summary.plan_bytes, full.summary.plan_bytes) << strategy;
+    expect_near(ours.x, full.x, 1e-5);
+  }
+}
+
+TEST(DeviceChoice, stores_large_grids_in_single_precision_if_asked_to)
+{
+  if (short_run()) return;
+  const auto A = make_poisson<double, I>(80, 80, 80);
+  const Solved full(A, {"auto", 2, false}), ours(A, {"auto", 2, true});
+  EXPECT_EQ(ours.summary.strategy, "wavefront");
+  EXPECT_TRUE(ours.summary.single_storage && ours.is_rounded());
+  EXPECT_FALSE(ours.says_why()) << ours.summary.reason;
+  EXPECT_FALSE(full.summary.single_storage || full.is_rounded());
+  expect_near(ours.x, full.x, 1e-5);
 }
 
 /// Resembles a grid that tiles would solve fast. No whole number of tiles fits a line, and runs of half a line have no

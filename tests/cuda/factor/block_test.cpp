@@ -216,7 +216,7 @@ TYPED_TEST(DeviceBlockDoubleTest, single_storage_rounds_the_factor_only)
     auto host = make_host_block_preconditioner<T, J>();
     auto ours = make_cuda_block_preconditioner<T, J>();
     ASSERT_TRUE(host->analyse(task.pattern.pattern(), {}, options).ok());
-    options.single_storage = true;
+    options.single_storage = true, options.strategy = "level_order";
     ASSERT_EQ(ours->analyse(task.pattern.pattern(), {}, options).message(), "success");
     ASSERT_TRUE(host->refresh(task.view(), PivotRule()).ok());
     ASSERT_EQ(ours->refresh(task.view(), PivotRule()).message(), "success");
@@ -441,7 +441,7 @@ TEST(DeviceBlocksOfEntries, are_solved_by_tiles_where_that_is_predicted)
     for (const bool single : {false, true}) {
       SCOPED_TRACE(testing::Message() << c.what << ", size " << c.size << ", single storage " << single);
       bool predicted = !c.tiled;
-      ASSERT_EQ(predict_tiles_of_blocks<double>(c.A.pattern(), c.size, single, &predicted).message(), "success");
+      ASSERT_EQ(predict_tiles_of_blocks<double>(c.A.pattern(), c.size, &predicted).message(), "success");
       EXPECT_EQ(predicted, c.tiled);
       SolverOptions options = blocks_of(c.size);
       options.single_storage = single;
@@ -452,7 +452,7 @@ TEST(DeviceBlocksOfEntries, are_solved_by_tiles_where_that_is_predicted)
   auto bad = star(9, 8, 7, 3);
   bad.row_begin[7] = bad.row_begin[8] + 1;
   bool predicted = true;
-  ASSERT_EQ(predict_tiles_of_blocks<double>(bad.pattern(), 3, false, &predicted).message(), "success");
+  ASSERT_EQ(predict_tiles_of_blocks<double>(bad.pattern(), 3, &predicted).message(), "success");
   EXPECT_FALSE(predicted) << "the row offsets do not ascend";
 }
 
