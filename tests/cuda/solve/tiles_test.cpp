@@ -161,7 +161,7 @@ TEST(Device, wavefront_solves_grids)
 TEST(Device, wavefront_solves_grids_with_stacks_in_rings)
 {
   const std::vector<std::array<I, 3>> space = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-  for (const auto& side : {std::array<I, 3>{190, 8, 8}, {181, 15, 61}, {190, 70, 20}, {600, 17, 26}}) {
+  for (const auto& side : {std::array<I, 3>{290, 8, 8}, {281, 15, 61}, {290, 70, 20}, {600, 17, 26}}) {
     if (short_run() && side[1] > 8) continue;
     for (const bool single : {false, true}) {
       SCOPED_TRACE(testing::Message() << side[0] << " x " << side[1] << " x " << side[2] << ", single " << single);
@@ -215,7 +215,7 @@ TEST(Device, wavefront_rounds_to_single_storage)
   const std::vector<std::array<I, 3>> cross = {{1, 0, 0}, {0, 1, 0}}, space = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   const std::vector<std::array<I, 3>> box = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {-1, 1, 0}};
   for (const Stencil& s : {Stencil{70, 61, 1, cross, ""}, Stencil{61, 50, 1, box, ""}, Stencil{33, 32, 31, space, ""},
-                           Stencil{190, 16, 12, space, ""}})
+                           Stencil{270, 16, 12, space, ""}})
     for (const Kind kind : {Kind::ilu, Kind::icc}) {
       SCOPED_TRACE(testing::Message() << s.x << " x " << s.y << " x " << s.z << (kind == Kind::icc ? ", IC" : ", ILU"));
       auto A = grid_of(s);

@@ -72,7 +72,7 @@ void expect_equal_solves(const OwnedCsr<double, I>& A, const char* strategy, con
 TEST(Endurance, many_solves_by_wavefront_are_bitwise_equal)
 {
   for (const auto& A : {make_poisson<double, I>(33, 32, 31), make_poisson<double, I>(61, 97, 1),
-                        make_poisson<double, I>(190, 17, 36)})
+                        make_poisson<double, I>(250, 17, 36)})
     expect_equal_solves(A, "wavefront", " pencils", asked_rounds());
 }
 

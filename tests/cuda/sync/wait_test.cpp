@@ -88,7 +88,7 @@ std::vector<Waiting> all_that_wait()
     all.push_back({blocks, chain(3000), "level_order", "level_order", false});
   add("wavefront", make_poisson<double, I>(70, 66, 1), "pencils");
   add("wavefront", make_poisson<double, I>(33, 32, 31), "8 x 4 pencils");
-  add("wavefront", make_poisson<double, I>(200, 16, 32), "stacks in rings");
+  add("wavefront", make_poisson<double, I>(260, 16, 32), "stacks in rings");
   add("tiled", make_poisson<double, I>(33, 32, 31), "tiles");
   add("tiled", box_of_points(30, 30, 30, 1), "ghosts");
   add("tiled", box_of_points(110, 110, 3, 1), "in one place");
@@ -253,7 +253,7 @@ TEST(DeviceWaits, end_in_factorizations)
       {line_of_points(200, 12, 2), PivotRule(), "level_order", "factorization"},      // long rows, entry by entry
       {line_of_points(200, 12, 2), shifted, "level_order", "factorization"},          // the same, row by row
       {make_poisson<double, I>(40, 41, 1), PivotRule(), "wavefront", "wavefront"},    // pivots by a solver of L
-      {make_poisson<double, I>(200, 16, 16), PivotRule(), "wavefront", "wavefront"},  // the same, with rings
+      {make_poisson<double, I>(260, 16, 16), PivotRule(), "wavefront", "wavefront"},  // the same, with rings
       {chain(3000), PivotRule(), "loop", "loop"}};
   for (const Factored& f : all) {
     SCOPED_TRACE(testing::Message() << f.strategy << ", " << f.A.n << " rows");

@@ -33,13 +33,13 @@ constexpr unsigned most_warps_of_row = 16;  ///< that make a row together
 constexpr int entries_of_part = 64;         ///< entries of another row that a warp loads at once
 
 /// Returns the work, in parts of rows, above which a row is made by a whole thread block: without that a step would
-/// last as long as its longest row takes a warp.
+/// last as long as its longest row takes a warp. To begin and add up a row takes a block as long as a warp some parts.
 ///   work   of all rows of the step
 ///   warps  that the device runs at once
 SYNCFREE_HD inline unsigned long long most_work_of_warp(unsigned long long work, unsigned warps)
 {
-  constexpr unsigned long long least = 8;
-  return work / warps > least ? work / warps : least;
+  constexpr unsigned long long least = 16;
+  return 2 * work / warps > least ? 2 * work / warps : least;
 }
 
 /// A plan's arrays that describe its groups.

@@ -54,7 +54,7 @@ public:
   }
 
   /// True if the longest row fits in the shared memory in which it is made.
-  bool fit() const { return steps_.step_count() == 0 || found_slots().accumulator_bytes() <= block_bytes(); }
+  bool fit() const { return steps_.step_count() == 0 || memory_to_search().accumulator_bytes() <= block_bytes(); }
 
   /// Makes P's columns rows of the triangle, which are `row` by position; called once.
   void find_rows(const I* row, cudaStream_t stream)
@@ -70,8 +70,8 @@ public:
     const unsigned warps = blocks_for(rows() * 32, 128);
     launch(begin_rows<T, V, I>, {warps, 128, 0, stream}, A, merged_view(), size, growth);
     for (int step = 0; step < steps_.step_count(); ++step) {
-      if (has_local_slots()) substitute_block<LocalSlots>(step, local_slots(), stream);
-      else substitute_block<FoundSlots>(step, found_slots(), stream);
+      if (has_local_slots()) substitute_block<LocalSlots>(step, memory_of_locals(), stream);
+      else substitute_block<FoundSlots>(step, memory_to_search(), stream);
     }
     launch(measure_growth<T, V, I>, {warps, 128, 0, stream, overlaps_}, merged_view(), size, growth);
   }
@@ -93,20 +93,34 @@ public:
   std::size_t merged_value_bytes() const { return p_.bytes() + r_.bytes(); }
 
 private:
-  /// Most for the accumulators of a warp: eight of them fit in a thread block's memory.
-  static constexpr std::size_t most_accumulator_bytes = 24 << 10;
+  /// Most for the accumulators of a warp if every column of a group has one: sixteen fit in a thread block's memory.
+  static constexpr std::size_t most_accumulator_bytes = 12 << 10;
 
   /// Returns the bytes of shared memory that a thread block may use.
   static std::size_t block_bytes()
   {
     return static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - 1024;
   }
-  AccumulatorMemory local_slots() const { return LocalSlots<V, I>::template memory<DeviceScalar<T>>(plan_.span, 0); }
-  AccumulatorMemory found_slots() const
+  AccumulatorMemory memory_of_locals() const
   {
-    return FoundSlots<V, I>::template memory<DeviceScalar<T>>(0, steps_.longest_row());
+    return LocalSlots<V, I>::template memory<DeviceScalar<T>>(plan_.span);
   }
-  bool has_local_slots() const { return local_slots().per_warp <= most_accumulator_bytes; }
+  AccumulatorMemory memory_to_search() const
+  {
+    return FoundSlots<V, I>::template memory_to_search<DeviceScalar<T>>(steps_.longest_row());
+  }
+  bool has_local_slots() const { return memory_of_locals().per_warp <= most_accumulator_bytes; }
+
+  /// Returns the memory of a wide row. Where slots are looked for, a table of all columns is used if it fits.
+  ///   of_warp  memory of a row that a warp makes
+  AccumulatorMemory memory_of_wide(const AccumulatorMemory& of_warp, unsigned warps) const
+  {
+    AccumulatorMemory memory = of_warp;
+    memory.warps = warps;
+    AccumulatorMemory mapping = memory;
+    mapping.maps = true, mapping.table = FoundSlots<V, I>::table_bytes(plan_.span);
+    return of_warp.table && mapping.accumulator_bytes() <= block_bytes() ? mapping : memory;
+  }
 
   std::size_t rows() const { return plan_.group.size(); }
   MergedView<V, I> merged_view() const
@@ -118,21 +132,21 @@ private:
 
   /// Launches a step. Few wide rows get more warps each; without any, blocks are as small as keeps all multiprocessors
   /// busy.
-  ///   memory  of one warp
   template <template <class, class> class Slots>
-  void substitute_block(int step, const AccumulatorMemory& memory, cudaStream_t stream) const
+  void substitute_block(int step, const AccumulatorMemory& of_warp, cudaStream_t stream) const
   {
     const std::size_t count = steps_.rows_of_step(step), wide = steps_.most_wide_rows(step);
     if (count == 0) return;
     const auto processors = static_cast<std::size_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-    std::size_t warps = wide <= processors ? most_warps_of_row : most_warps_of_row / 2;
-    while (warps > 1 && (warps * memory.accumulator_bytes() > block_bytes() || (!wide && count < warps * processors)))
+    unsigned warps = wide <= processors ? most_warps_of_row : most_warps_of_row / 2;
+    while (warps > 1 && (warps * of_warp.accumulator_bytes() > block_bytes() || (!wide && count < warps * processors)))
       warps /= 2;
+    const AccumulatorMemory of_block = memory_of_wide(of_warp, warps);
     const std::size_t turns = wide + (count + warps - 1) / warps;
-    const auto blocks = static_cast<unsigned>(std::min(turns, 8 * processors));
+    const std::size_t bytes = std::max(warps * of_warp.accumulator_bytes(), wide ? of_block.accumulator_bytes() : 0);
     launch(merge_blocks<T, V, I, Slots>,
-           {blocks, static_cast<unsigned>(32 * warps), warps * memory.accumulator_bytes(), stream, overlaps_},
-           merged_view(), steps_.reads(step), count, steps_.wide_rows(step), memory);
+           {static_cast<unsigned>(std::min(turns, 8 * processors)), 32 * warps, bytes, stream, overlaps_},
+           merged_view(), steps_.reads(step), count, steps_.wide_rows(step), of_block, of_warp);
   }
 
   DeviceMergePlan<I> plan_;

@@ -57,6 +57,7 @@ template <class V, class I> struct MergedView {
   DeviceScalar<V>*p, *r;
 
   __device__ I first_of_group(I position) const { return group_begin[group[position]]; }
+  __device__ I rows_of_group(I position) const { return group_begin[group[position] + 1] - first_of_group(position); }
 };
 
 /// The ranges of entries of the rows of P and R at a position.
@@ -83,12 +84,14 @@ template <class I> struct MergedRow {
   }
 };
 
-/// Layout of the shared memory of the warps that make a row, in bytes: columns, then accumulators for each warp.
+/// Layout of the shared memory of the warps that make a row, in bytes: a table, then accumulators for each warp.
+///   maps  the table leads from each column that the group reads to the row's slot; else it lists the row's columns
 struct AccumulatorMemory {
   unsigned warps;
-  std::size_t columns, per_warp;
+  bool maps;
+  std::size_t table, per_warp;
 
-  SYNCFREE_HD std::size_t accumulator_bytes() const { return columns + warps * per_warp; }
+  SYNCFREE_HD std::size_t accumulator_bytes() const { return table + warps * per_warp; }
   static std::size_t whole(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 };
 
@@ -98,14 +101,15 @@ constexpr std::uint32_t no_key = ~0u;
 /// Slots of a row's accumulators: each column that the rows of its group read has a slot, found without a search.
 template <class V, class I> class LocalSlots {
 public:
-  __device__ LocalSlots(const MergedView<V, I>& M, I position, const MergedRow<I>&, void*, unsigned, unsigned)
-      : M_(M), rows_(M.group_begin[M.group[position] + 1] - M.first_of_group(position))
+  __device__ LocalSlots(const MergedView<V, I>& M, I position, const MergedRow<I>&, const AccumulatorMemory&, void*,
+                        unsigned)
+      : M_(M), rows_(M.rows_of_group(position))
   {
   }
   ///   span  of the plan's groups
-  template <class N> static AccumulatorMemory memory(std::int64_t span, std::int64_t)
+  template <class N> static AccumulatorMemory memory(std::int64_t span)
   {
-    return {1, 0, AccumulatorMemory::whole(static_cast<std::size_t>(span) * sizeof(N))};
+    return {1, false, 0, AccumulatorMemory::whole(static_cast<std::size_t>(span) * sizeof(N))};
   }
 
   /// Added to the place of an entry of R.
@@ -122,31 +126,47 @@ private:
   I rows_;
 };
 
-/// The same if the rows of a group read too many columns: entry e of the row has slot e, and its columns are searched,
-/// for several entries at once: one search after the other would take most of a refresh.
+/// The same if the rows of a group read too many columns: entry e of the row has slot e, and a table leads to it. For
+/// the warps of a wide row that has all columns; a row of one warp has room for its own ones, which are searched, for
+/// several entries at once: one search after the other would take most of a refresh.
 template <class V, class I> class FoundSlots {
 public:
-  __device__ FoundSlots(const MergedView<V, I>& M, I, const MergedRow<I>& own, void* memory, unsigned thread,
-                        unsigned threads)
-      : local_(static_cast<std::uint16_t*>(memory)), ps_(own.p_end - own.p), size_(own.entry_count())
+  __device__ FoundSlots(const MergedView<V, I>& M, I position, const MergedRow<I>& own,
+                        const AccumulatorMemory& memory, void* table, unsigned thread)
+      : table_(static_cast<std::uint16_t*>(table)), maps_(memory.maps), ps_(own.p_end - own.p),
+        size_(own.entry_count()),
+        first_key_of_r_(maps_ ? static_cast<std::uint32_t>(M.rows_of_group(position)) : key_of_r)
   {
     while (2 * first_step_ <= max(ps_, size_ - ps_)) first_step_ *= 2;
-    for (I e = static_cast<I>(thread); e < size_; e += static_cast<I>(threads))
-      local_[e] = *own.entry_at(M.p_local, M.r_local, e);
+    for (I e = static_cast<I>(thread); e < size_; e += static_cast<I>(32 * memory.warps)) {
+      const std::uint16_t place = *own.entry_at(M.p_local, M.r_local, e);
+      if (maps_) table_[place + (own.in_p(e) ? 0 : first_key_of_r_)] = static_cast<std::uint16_t>(e);
+      else table_[e] = place;
+    }
   }
-  ///   row  entries of the longest row
-  template <class N> static AccumulatorMemory memory(std::int64_t, std::int64_t row)
+  ///   row  entries of the longest row, fewer than 2^16
+  template <class N> static AccumulatorMemory memory_to_search(std::int64_t row)
   {
-    const auto entries = static_cast<std::size_t>(row), of_locals = entries * sizeof(std::uint16_t);
-    return {1, AccumulatorMemory::whole(of_locals), AccumulatorMemory::whole(entries * sizeof(N))};
+    return {1, false, table_bytes(row), AccumulatorMemory::whole(static_cast<std::size_t>(row) * sizeof(N))};
+  }
+  ///   span  of the plan's groups
+  static std::size_t table_bytes(std::int64_t span)
+  {
+    return AccumulatorMemory::whole(static_cast<std::size_t>(span) * sizeof(std::uint16_t));
   }
 
-  __device__ std::uint32_t first_key_of_r() const { return key_of_r; }
+  __device__ std::uint32_t first_key_of_r() const { return first_key_of_r_; }
   __device__ std::uint32_t slot_of_own(const MergedRow<I>&, I e) const { return static_cast<std::uint32_t>(e); }
-  /// Replaces keys by slots: the first entries of P or of R in shared memory that are not less. All steps are made for
-  /// all keys, so that their loads overlap.
+  /// Replaces keys by slots. In a search these are the first entries of P or of R in the table that are not less; all
+  /// steps are made for all keys, so that their loads overlap.
   template <int count> __device__ void find_slots(std::uint32_t (&key)[count]) const
   {
+    if (maps_) {
+#pragma unroll
+      for (int k = 0; k < count; ++k)
+        if (key[k] != no_key) key[k] = table_[key[k]];
+      return;
+    }
     I slot[count];
 #pragma unroll
     for (int k = 0; k < count; ++k) slot[k] = key[k] & key_of_r ? ps_ : I(0);
@@ -154,7 +174,7 @@ public:
 #pragma unroll
       for (int k = 0; k < count; ++k) {
         const I next = slot[k] + step, end = key[k] & key_of_r ? size_ : ps_;
-        if (next <= end && local_[next - 1] < (key[k] & ~key_of_r)) slot[k] = next;
+        if (next <= end && table_[next - 1] < (key[k] & ~key_of_r)) slot[k] = next;
       }
     }
 #pragma unroll
@@ -165,8 +185,10 @@ public:
 private:
   static constexpr std::uint32_t key_of_r = 1 << 16;
 
-  std::uint16_t* local_;
+  std::uint16_t* table_;
+  bool maps_;
   I ps_, size_, first_step_ = 1;
+  std::uint32_t first_key_of_r_;
 };
 
 /// A row's values of P and R while warps change them, with accumulators for each warp; these are added up at the end,
@@ -191,7 +213,7 @@ public:
   __device__ RowAccumulators(const MergedView<V, I>& M, I position, const AccumulatorMemory& memory, unsigned char* at,
                              unsigned thread)
       : M_(M), memory_(memory), thread_(thread), own_(MergedRow<I>::row_at(M, position)),
-        accumulators_(at + memory.columns), slots_(M, position, own_, at, thread, threads())
+        accumulators_(at + memory.table), slots_(M, position, own_, memory, at, thread)
   {
     wait_for_primary_launch();
     trigger_dependent_launch();
@@ -415,13 +437,13 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
 /// result     reproducible: a warp substitutes rows in order, and the sums of warps are added in order
 /// source     partitioned inverse (Alvarado and Schreiber 1993; growth guard: Higham and Pothen 1994), here with fill;
 ///            inverting a triangle block by block: Higham 2002, 14.2
-///   reads   `count`, first those of wide rows
-///   wide    number of wide rows
-///   memory  of one warp
+///   reads             `count`, first those of wide rows
+///   wide              number of wide rows
+///   of_block, of_warp  memory of a wide row, and of one that a warp makes
 template <class T, class V, class I, template <class, class> class Slots>
 __global__ void __launch_bounds__(32 * most_warps_of_row)
 merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count, const unsigned* wide,
-             AccumulatorMemory memory)
+             AccumulatorMemory of_block, AccumulatorMemory of_warp)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned warps = blockDim.x / 32, own = threadIdx.x / 32;
@@ -430,8 +452,8 @@ merge_blocks(MergedView<V, I> M, const BlockReads<I>* reads, std::size_t count, 
     const bool is_wide = turn < wide_rows;
     const std::size_t at = is_wide ? turn : wide_rows + (turn - wide_rows) * warps + own;
     if (at >= count) break;
-    const AccumulatorMemory of_row = {is_wide ? warps : 1, memory.columns, memory.per_warp};
-    substitute_block<T, V, I, Slots>(M, reads[at], of_row, shared + (is_wide ? 0 : own * memory.accumulator_bytes()),
+    const AccumulatorMemory memory = is_wide ? of_block : of_warp;
+    substitute_block<T, V, I, Slots>(M, reads[at], memory, shared + (is_wide ? 0 : own * memory.accumulator_bytes()),
                                      is_wide ? threadIdx.x : threadIdx.x % 32);
   }
   wait_for_primary_launch();

@@ -121,10 +121,11 @@ constexpr unsigned least_slots = 3, most_slots = 16;
 /// of which it keeps the rest of a sector for the next step, are read twice.
 constexpr std::size_t most_memory = 195 << 10;
 
-/// Steps from which on stacks are rings. For shorter pencils four groups with whole stacks have room.
-constexpr unsigned least_steps_of_rings = 184;
-/// Pencil groups of a thread block with rings, at most: with entries in double precision, in single.
-constexpr unsigned most_groups_of_double = 4, most_groups_of_single = 6;
+/// Stacks are rings where so many pencil groups with whole stacks, and so many slots, have no room: where they have,
+/// whole stacks are faster. And pencil groups of a thread block with rings, at most. On an H200, 100^3 to 300^3.
+constexpr unsigned groups_of_whole_stacks = 4;
+constexpr unsigned slots_of_whole_stacks(bool is_double) { return is_double ? 3 : 4; }
+constexpr unsigned most_groups_of_rings(bool is_double) { return is_double ? 4 : 5; }
 
 /// Thread blocks of a cluster, at most, if more blocks wait than run: those of a cluster begin and end together.
 constexpr unsigned most_blocks_of_many = 4;
@@ -138,12 +139,21 @@ template <class N, class V, Stencil reads, bool scaled> struct PencilBlocks {
 
   ///   may_ring  false: stacks must be whole
   PencilBlocks(const PencilGroupCounts& counts, unsigned most_slots, bool may_ring)
-      : rings(may_ring && PencilForm<reads>::in_space && counts.steps >= least_steps_of_rings)
+      : rings(may_ring && PencilForm<reads>::in_space && has_no_room_for_whole_stacks(counts))
   {
     with_rings<reads>(rings, [&](auto is_ring) { fit<is_ring.value>(counts, most_slots); });
   }
 
 private:
+  static constexpr bool is_double = sizeof(DeviceScalar<V>) > 4;
+
+  static bool has_no_room_for_whole_stacks(const PencilGroupCounts& counts)
+  {
+    using Memory = PencilSharedMemory<N, PencilPanel<DeviceScalar<V>, reads, scaled>, reads, false>;
+    return Memory::shared_bytes(groups_of_whole_stacks, static_cast<unsigned>(counts.steps),
+                                slots_of_whole_stacks(is_double)) > std::min(memory_of_block(), most_memory);
+  }
+
   template <bool is_ring> void fit(const PencilGroupCounts& counts, unsigned most_slots)
   {
     using Memory = PencilSharedMemory<N, PencilPanel<DeviceScalar<V>, reads, scaled>, reads, is_ring>;
@@ -152,7 +162,7 @@ private:
     const auto steps = static_cast<unsigned>(counts.steps);
     unsigned groups = Warps::pencil_groups;
     if (is_ring) {
-      groups = std::min(groups, sizeof(DeviceScalar<V>) > 4 ? most_groups_of_double : most_groups_of_single);
+      groups = std::min(groups, most_groups_of_rings(is_double));
       most_slots = std::min(most_slots, StackRing<reads>::most_slots);
     }
     while (groups > 0 && Memory::shared_bytes(groups, steps, least_slots) > most) --groups;
