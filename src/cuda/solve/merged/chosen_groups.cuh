@@ -252,7 +252,23 @@ private:
     return {group_.data(), depth_.data(), p_.data(), r_.data(), words_before_.data()};
   }
 
+  /// As fill(): if a cluster is refused, runs have one thread block each from then on.
   void begin_pass(double hop)
+  {
+    if (!upload_) upload_.emplace();
+    upload_->fill(search_.number, 0);
+    upload_->fill(search_.state, 0);
+    upload_->fill(reports_, 0);
+    upload_->send_all(stream_.get());
+    const cudaError_t error = try_choose(hop);
+    if (error == cudaSuccess) return;
+    if (blocks_ == 1 || !may_be_of_cluster(error)) check(error, "choose_groups");
+    (void)cudaGetLastError();
+    blocks_ = 1;
+    check(try_choose(hop), "choose_groups");
+  }
+
+  cudaError_t try_choose(double hop)
   {
     const GroupSelectorInput<I> search = {hop,
                                    rule_.entry,
@@ -268,15 +284,11 @@ private:
                                    search_.prefixes.data(),
                                    blocks_,
                                    lanes()};
-    if (!upload_) upload_.emplace();
-    upload_->fill(search_.number, 0);
-    upload_->fill(search_.state, 0);
-    upload_->fill(reports_, 0);
-    upload_->send_all(stream_.get());
     const LaunchParameters parameters = {
         blocks_ * static_cast<unsigned>(runs_.size()), merging_threads,
         has_numbers_of_block() ? row_total() * sizeof(unsigned) : 0, stream_.get(), false, blocks_};
-    launch(choose_groups<I>, parameters, levelled_view(), device_runs_.data(), search, grouped_rows(), reports_.data());
+    return try_launch(choose_groups<I>, parameters, levelled_view(), device_runs_.data(), search, grouped_rows(),
+                      reports_.data());
   }
 
   /// Returns false if a run lacks words.
