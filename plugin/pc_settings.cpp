@@ -270,7 +270,8 @@ PetscErrorCode PCSyncFreeGetThreads(PC pc, PetscInt *threads)
    Notes:
    Only for preconditioners of type `PCSYNCFREEILU` and `PCSYNCFREEICC`; it is ignored for others.
 
-   The factorization and all sums of the solves are computed in `PetscScalar` in either case.
+   The factorization and all sums of the solves are computed in `PetscScalar` in either case. With the strategy `auto` on a GPU the
+   factor is stored in single precision only where that is predicted to be faster; the view says so.
 
 .seealso: `PCSYNCFREEILU`, `PCSYNCFREEICC`, `PCSyncFreeGetFactorPrecision()`, `PCSyncFreePrecisionType`
 @*/

@@ -19,7 +19,7 @@ struct BlockOptions {
 struct SolverOptions {
   std::string strategy = "auto";
   int threads = 1;
-  bool single_storage = false;  ///< store the factor in single_t<T>; sums stay in T
+  bool single_storage = false;  ///< store the factor in single_t<T>, with `auto` on a GPU if faster; sums stay in T
   BlockOptions blocks = {};     ///< for column_block, row_block, recursive_block and tiled
   double merge_fill = 4;              ///< `merged`: entries at most, relative to the triangle with its diagonal
   std::int64_t expected_applies = 50;  ///< per analysis; limits the plan cost of `auto` and the groups of `merged`

@@ -15,7 +15,7 @@ namespace {
 
 const TestedBackend& tested()
 {
-  static const TestedBackend backend = {"cuda", "merged", "predicted", false};
+  static const TestedBackend backend = {"cuda", "level_order", "no other strategy", false};
   return backend;
 }
 

@@ -45,11 +45,12 @@ static double level_order_time_of_rows(const ChoiceInput& f)
   if (f.block_rows > 0) return level_order_time_of_blocks(f);
   const auto levels = static_cast<double>(f.levels), entries = static_cast<double>(f.nnz);
   const auto rows = static_cast<double>(f.rows);
+  constexpr std::int64_t longest_of_fit = 5000;
+  const double longest = 2 * model.rows_longest_row * static_cast<double>(std::min(f.longest, longest_of_fit));
   if (has_wide_levels(f))
-    return model.wide_begin + model.wide_stage * (2 * levels - 1) + model.wide_entry * entries + model.wide_row * rows;
-  const double of_one = model.rows_begin + model.rows_level * levels +
-                        model.rows_longest_row * static_cast<double>(f.longest);
-  return 2 * of_one + model.rows_entry * entries;
+    return longest + model.wide_begin + model.wide_stage * (2 * levels - 1) + model.wide_entry * entries +
+           model.wide_row * rows;
+  return longest + 2 * (model.rows_begin + model.rows_level * levels) + model.rows_entry * entries;
 }
 
 /// The rows of an inode share column indices and waits.

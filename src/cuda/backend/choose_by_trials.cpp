@@ -59,7 +59,8 @@ template <class T, class I> void StrategyChooser<T, I>::choose_by_trials()
   if (single_saves() > 0) choose_storage_of(trials[best_trial(trials, a_.options.expected_applies)]);
 }
 
-/// Makes the solvers of the fastest trial, which stores double precision, once more where single is predicted to pay.
+/// Makes the solvers of the fastest trial, which stores double precision, once more where single is predicted to pay,
+/// and as they were if that fails.
 template <class T, class I> void StrategyChooser<T, I>::choose_storage_of(const Trial& trial)
 {
   ChoiceInput f;
@@ -71,9 +72,17 @@ template <class T, class I> void StrategyChooser<T, I>::choose_storage_of(const 
     a_.choice.reason += stored_in_double;
     return;
   }
-  a_.solver[lower].reset(), a_.solver[upper].reset();
-  store_in_single(true);
-  make_solvers();
+  const auto make = [&](bool single) {
+    a_.solver[lower].reset(), a_.solver[upper].reset();
+    store_in_single(single);
+    make_solvers();
+  };
+  try {
+    make(true);
+  } catch (const Failure&) {
+    make(false);
+    a_.choice.reason += stored_in_double;
+  }
 }
 
 /// A whole solve, as the preconditioner makes it: with gather and scatter, or by a pair that does these, too.

@@ -270,6 +270,25 @@ TEST(Device, every_strategy_takes_new_numbers_of_a_matrix_without_neighbours)
     }
 }
 
+/// As on a process that has no rows.
+TEST(Device, every_strategy_takes_a_matrix_without_rows)
+{
+  OwnedCsr<double, I> A;
+  A.row_begin.assign(1, 0);
+  for (const std::string& strategy : device_strategies()) {
+    SCOPED_TRACE(strategy);
+    const auto p = make_cuda_preconditioner<double, I>();
+    const Status status = p->analyse(A.pattern(), {}, {strategy, 2});
+    if (status.code == Code::no_plan) continue;
+    ASSERT_EQ(status.message(), "success");
+    for (int round = 0; round < 3; ++round) ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    const DeviceVector b(1), x(1);
+    p->use(Memory::device, nullptr);
+    EXPECT_EQ(p->solve(Operation::none, b.data(), x.data(), {1, 0, 0}).message(), "success");
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+}
+
 /// Replays of captures of 1, 3 and 10 solves, mixed with direct ones, before and after a refresh.
 TEST(Device, captured_solves_can_be_replayed)
 {

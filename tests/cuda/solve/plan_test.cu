@@ -176,6 +176,8 @@ std::vector<MergeRule> merge_rules()
   return rules;
 }
 
+std::size_t wide_rows_seen = 0;  // of plans compared so far
+
 /// Compares the rows that read something in each step, in any order, with those found by brute force.
 ///   plan  loses its step counts
 template <class I> void expect_steps(DeviceMergePlan<I>* plan)
@@ -219,6 +221,8 @@ template <class I> void expect_steps(DeviceMergePlan<I>* plan)
     if (!found.empty()) copy_to_host(&wide, steps.wide_rows(step), 1);
     ASSERT_LE(wide, found.size());
     EXPECT_LE(wide, steps.most_wide_rows(step));
+    EXPECT_EQ(wide > 0, steps.most_wide_rows(step) > 0);
+    wide_rows_seen += wide;
     for (std::size_t k = 0; k < found.size(); ++k)
       EXPECT_EQ(work(found[k]) > most_work_of_warp(all, warps_of_device()), k < wide) << step << ", " << k;
     std::sort(found.begin(), found.end());
@@ -332,7 +336,9 @@ TYPED_TEST(Plans, merge_levels_with_long_rows)
   }
   MergeRule rule;
   rule.entry = 1e-6, rule.most_fill = 1000;
+  wide_rows_seen = 0;
   expect_the_plan_of_the_host(pattern_of(rows), true, rule, true);
+  EXPECT_GT(wide_rows_seen, 0u);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ __global__ void list_reads(GroupsView<I> groups, int steps, unsigned warps, Step
                            BlockReads<I>* list)
 {
   __shared__ unsigned ours[2], first[2];  // of all or of those that are not wide, of wide ones
-  __shared__ unsigned long long most;
+  __shared__ unsigned long long most, all;
   const std::size_t at = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   const bool has_row = at < static_cast<std::size_t>(groups.n);
   const I position = static_cast<I>(at);
@@ -95,19 +95,25 @@ __global__ void list_reads(GroupsView<I> groups, int steps, unsigned warps, Step
   }
   unsigned before = 0;  // reads of earlier steps
   for (int step = 0; step < steps; ++step) {
-    if (threadIdx.x == 0) ours[0] = ours[1] = 0, most = 0;
+    if (threadIdx.x == 0) ours[0] = ours[1] = 0, most = all = 0;
     __syncthreads();
     const BlockReads<I> reads = has_row ? groups.reads(position, step) : BlockReads<I>();
     const bool reads_something = reads.end > reads.begin;
     const unsigned long long work = reads_something ? groups.work(reads) : 0;
     const int is_wide = list && work > most_work_of_warp(counts->work[step], warps);
     const unsigned own = reads_something ? fetch_increment_relaxed(ours + is_wide) : 0;
-    if (reads_something && !list) red_add_relaxed(&most, work);
+    if (reads_something && !list) {
+      red_add_relaxed(&all, work);
+      red_max_relaxed(&most, work);
+    }
     __syncthreads();
     if (threadIdx.x == 0 && ours[0])
       first[0] = fetch_add_relaxed((list ? listed : counts)->rows + step, ours[0]);
     if (threadIdx.x == 0 && ours[1]) first[1] = fetch_add_relaxed(listed->wide + step, ours[1]);
-    if (threadIdx.x == 0 && !list && most) red_add_relaxed(counts->work + step, most);
+    if (threadIdx.x == 0 && !list && all) {
+      red_add_relaxed(counts->work + step, all);
+      red_max_relaxed(counts->most + step, most);
+    }
     __syncthreads();
     if (!list) continue;
     const unsigned rows = counts->rows[step], place = first[is_wide] + own;
@@ -162,7 +168,7 @@ public:
     longest_row_ = static_cast<std::int64_t>(plan->counted.longest);
     for (int step = 0; step < count_; ++step) {
       begin_[step + 1] = begin_[step] + plan->counted.rows[step];
-      work_[step] = plan->counted.work[step];
+      most_wide_[step] = most_wide_rows(plan->counted, step);
     }
     if (begin_[count_] == 0) return;
     reads_ = DeviceArray<BlockReads<I>>(begin_[count_]);
@@ -178,16 +184,20 @@ public:
   std::int64_t longest_row() const { return longest_row_; }
   std::size_t step_bytes() const { return reads_.bytes() + counts_.bytes(); }
 
-  /// Returns a bound of the number of wide rows.
-  std::size_t most_wide_rows(int step) const
-  {
-    return std::min<std::size_t>(rows_of_step(step), work_[step] / most_work_of_warp(work_[step], warps_of_device()));
-  }
+  /// Returns a bound of the number of wide rows; 0 if there are none.
+  std::size_t most_wide_rows(int step) const { return most_wide_[step]; }
 
 private:
+  static std::size_t most_wide_rows(const StepCounts& counted, int step)
+  {
+    const unsigned long long narrow = most_work_of_warp(counted.work[step], warps_of_device());
+    if (counted.most[step] <= narrow) return 0;
+    return std::min<std::size_t>(counted.rows[step], counted.work[step] / narrow);
+  }
+
   int count_ = 0;
   std::array<std::size_t, most_steps + 1> begin_ = {};
-  std::array<unsigned long long, most_steps> work_ = {};
+  std::array<std::size_t, most_steps> most_wide_ = {};
   std::int64_t longest_row_ = 0;
   DeviceArray<StepCounts> counts_;  ///< of all reads, and of those that are listed
   DeviceArray<BlockReads<I>> reads_;

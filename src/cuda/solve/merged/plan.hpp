@@ -17,10 +17,11 @@ constexpr int most_steps = 32;
 /// The steps in which rows of a group are substituted into each other (doubling.cuh): by step, number of rows that read
 /// something, and their work.
 ///   wide     of the rows, those that a whole thread block makes; known once the rows are listed
+///   most     work of one row
 ///   longest  most entries of a row of P and R
 struct StepCounts {
   unsigned rows[most_steps] = {}, wide[most_steps] = {};
-  unsigned long long work[most_steps] = {}, longest = 0;
+  unsigned long long work[most_steps] = {}, most[most_steps] = {}, longest = 0;
 };
 
 /// MergePlan in device memory, without what the triangle's levels contain.

@@ -142,7 +142,7 @@ private:
     while (warps > 1 && (warps * of_warp.accumulator_bytes() > block_bytes() || (!wide && count < warps * processors)))
       warps /= 2;
     const AccumulatorMemory of_block = memory_of_wide(of_warp, warps);
-    const std::size_t turns = wide + (count + warps - 1) / warps;
+    const std::size_t turns = wide + (count + warps - 1) / warps;  // a bound
     const std::size_t bytes = std::max(warps * of_warp.accumulator_bytes(), wide ? of_block.accumulator_bytes() : 0);
     launch(merge_blocks<T, V, I, Slots>,
            {static_cast<unsigned>(std::min(turns, 8 * processors)), 32 * warps, bytes, stream, overlaps_},
@@ -396,7 +396,7 @@ private:
     tells_ = true;
     /* the work space is free while values are made */
     merged_.make_numbers(source_rows(), reinterpret_cast<real_t<T>*>(work_.data()), tell_in(told_growth_), stream);
-    is_measured_ = !test_.empty();
+    is_measured_ = !test_.empty() && memory_;
     if (is_measured_) measure_error(stream);
   }
 
@@ -424,8 +424,8 @@ private:
     if (!std::isfinite(growth_)) return false;
     if (!is_measured_) {
       const bool had_mailbox = memory_.has_value();
-      test_ = DeviceArray<T>(n());
       if (!had_mailbox) make_mailbox();
+      test_ = DeviceArray<T>(n());  // last: whoever finds it measures without making anything
       measure_error(stream);
       SYNCFREE_CUDA(cudaStreamSynchronize(stream));
       tells_ = false;

@@ -467,8 +467,8 @@ __global__ void measure_growth(MergedView<V, I> M, const real_t<T>* size, ToldMa
   const std::size_t at = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   const bool has_row = at < static_cast<std::size_t>(M.n);
   double sum = 0;
-  const I own = has_row ? static_cast<I>(at) : I(0), first = M.first_of_group(own);
-  const I begin = M.p_begin[own], end = has_row ? M.p_begin[own + 1] : begin;
+  const I own = static_cast<I>(at), first = has_row ? M.first_of_group(own) : I(0);
+  const I begin = has_row ? M.p_begin[own] : I(0), end = has_row ? M.p_begin[own + 1] : I(0);
   wait_for_primary_launch();
   for (I k = begin + static_cast<I>(threadIdx.x % 32); k < end; k += 32) {
     const I position = k + 1 == end ? own : first + static_cast<I>(M.p_local[k]);

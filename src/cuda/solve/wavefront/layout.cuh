@@ -218,7 +218,7 @@ private:
 template <Stencil reads, class N, bool rings = false> struct PencilWarps {
   static constexpr bool in_space = PencilForm<reads>::in_space, several = columns_of<N> > 1;
   /// Most groups of a thread block. With several columns a third one slowed the two others by more than it gained.
-  static constexpr unsigned pencil_groups = !in_space ? 1 : several ? 2 : rings ? 6 : 4;
+  static constexpr unsigned pencil_groups = !in_space ? 1 : several ? 2 : rings ? 5 : 4;
   static constexpr unsigned movers = in_space && !several ? 1 : 2;  ///< for each pencil group
   static constexpr unsigned pollers = !in_space ? 2 : pencil_groups > 4 ? pencil_groups : 4;
   static constexpr unsigned all = in_space ? pencil_groups * (1 + movers) + pollers : 6;
