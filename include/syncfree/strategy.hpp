@@ -49,7 +49,7 @@ struct ChoiceInput {
   bool on_device = false;
   int threads = 1;
   double blocks_speedup = 0;  ///< host: estimated speedup of the plan of row chunks of the lower triangle
-  /// Device: number of rows, levels of the lower triangle, entries of the longest row of both triangles.
+  /// Device: number of rows, levels of a triangle in the mean of both, entries of the longest row of both triangles.
   std::int64_t rows = 0, levels = 0, longest = 0;
   int node_size = 0;             ///< rows of the inodes that `level_order` solves; 0: it solves rows
   std::int64_t node_levels = 0;  ///< levels of the inodes
@@ -92,8 +92,10 @@ struct Trial {
   double plan, apply;
 };
 
-/// best_trial() returns the index of the trial with the least time for its plan and `expected_applies` applies; at
-/// least one trial is required. choose_by_trials() returns that choice with all times in its reason.
+/// best_trial() returns the index of the trial with the least time for its plan and `expected_applies` applies; of two
+/// within 15 %, of the one with the least for twice the applies, as a plan serves after a refresh, too. Trials are
+/// compared one after the other with the best one before. At least one is required. choose_by_trials() returns that
+/// choice with all times in its reason.
 std::size_t best_trial(const std::vector<Trial>& trials, std::int64_t expected_applies);
 Choice choose_by_trials(const std::vector<Trial>& trials, std::int64_t expected_applies);
 

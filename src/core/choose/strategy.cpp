@@ -111,11 +111,18 @@ Choice choose_strategy(const ChoiceInput& input)
 
 std::size_t best_trial(const std::vector<Trial>& trials, std::int64_t expected_applies)
 {
-  const auto total = [expected_applies](const Trial& t) {
-    return t.plan + static_cast<double>(expected_applies) * t.apply;
+  constexpr double close = 1.15;
+  const auto total = [expected_applies](const Trial& t, double times) {
+    return t.plan + times * static_cast<double>(expected_applies) * t.apply;
   };
-  const auto less = [&](const Trial& a, const Trial& b) { return total(a) < total(b); };
-  return static_cast<std::size_t>(std::min_element(trials.begin(), trials.end(), less) - trials.begin());
+  std::size_t best = 0;
+  for (std::size_t k = 1; k < trials.size(); ++k) {
+    const double before = total(trials[best], 1), now = total(trials[k], 1);
+    const bool are_close = std::max(before, now) <= close * std::min(before, now);
+    const double times = are_close ? 2 : 1;
+    if (total(trials[k], times) < total(trials[best], times)) best = k;
+  }
+  return best;
 }
 
 Choice choose_by_trials(const std::vector<Trial>& trials, std::int64_t expected_applies)

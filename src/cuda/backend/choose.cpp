@@ -326,7 +326,7 @@ template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
   f.expected_applies = a_.options.expected_applies;
   f.rows = L().n();
   f.nnz = static_cast<std::int64_t>(L().nnz()) + U().nnz();
-  f.levels = a_.levels.lower;
+  f.levels = (static_cast<std::int64_t>(a_.levels.lower) + a_.levels.upper + 1) / 2;
   f.memory_is_short = memory_is_short_;
   f.single_saves = single_saves();
   f.block_rows = a_.blocks.most;

@@ -138,6 +138,10 @@ TEST(Trials, are_won_by_who_takes_least_for_plan_and_applies)
   EXPECT_EQ(best_trial(trials, 10), 0u);
   EXPECT_EQ(best_trial(trials, 50), 1u);
   EXPECT_EQ(best_trial(trials, 1000000), 2u);
+  /* a 7-point grid of 1000 rows, an H200: 1.3 and 1.47 ms for plan and 50 applies, 2.21 and 2.08 for 100 */
+  EXPECT_EQ(best_trial({{"tiled", 3.9e-4, 1.82e-5}, {"merged", 8.6e-4, 1.22e-5}}, 50), 1u);
+  EXPECT_EQ(best_trial({{"merged", 8.6e-4, 1.22e-5}, {"tiled", 3.9e-4, 1.82e-5}}, 50), 0u);
+  EXPECT_EQ(best_trial({{"tiled", 3.9e-4, 1.82e-5}, {"merged", 9.1e-4, 1.22e-5}}, 50), 0u) << "not close";
   const Choice choice = choose_by_trials(trials, 50);
   EXPECT_EQ(choice.strategy, "merged");
   EXPECT_EQ(choice.reason,
