@@ -119,6 +119,29 @@ TEST(Litmus, count_of_parts_of_a_sum)
       "fence_release fence release -> relaxed: variable: data race of a read with a write"});
 }
 
+/// The last thread block of a launch tells what all have found (ToldMaximum).
+TEST(Litmus, last_who_counts_sees_all_parts)
+{
+  expect_verdicts(
+    [] {
+      unsigned sum = 0, count = 0;
+      int told = 0;
+      const auto block = [&](unsigned part) {
+        red_add_part_relaxed(&sum, part);
+        fence_release();
+        if (fetch_increment_relaxed(&count) != 1) return;
+        fence_acquire();
+        require(model::load_plain(model::place_of(&sum, 0)) == 3, "both parts");
+        ++told;
+      };
+      in_parallel({[&] { block(1u); }, [&] { block(2u); }});
+      require(told == 1, "one block is the last");
+    },
+    {
+      "fence_release fence release -> relaxed: variable: data race of a read with a write",
+      "fence_acquire fence acquire -> relaxed: variable: data race of a read with a write"});
+}
+
 using Box = DoubleBufferedMailbox<Value>;
 
 /// A launch: row 1 waits for row 0, and each row clears its slot for the next launch.
