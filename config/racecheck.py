@@ -4,19 +4,24 @@
     python3 config/racecheck.py LIST REPORT
 
 A line of LIST names two functions, or one that meets itself, in the order of the alphabet, and behind a bar says why
-their accesses to the same place are no race. The program needs -lineinfo, which brings the functions' names. Needs
-c++filt where the tool gives a file and a mangled name. Ends with 0 where all reports are on the list and the tool came
-to its end.
+their accesses to the same place are no race. `exit` or `entry` in place of the second: it accesses shared memory of
+another thread block, which the tool thinks might have ended, or not begun. The program needs -lineinfo, which brings
+the functions' names. Needs c++filt where the tool gives a file and a mangled name. Ends with 0 where all reports are
+on the list and the tool came to its end, and not to its limit of hazards, after which it looks for no more.
 """
 
 import argparse
 import collections
 import functools
+import os
 import re
 import subprocess
 import sys
 
 ACCESS = re.compile(r"(?:Read|Write) access at (.*?)\+0x\w+(?: in (_Z\w+))?")
+REMOTE = re.compile(r"Potential invalid .*\n=+ +at (.*?)\+0x\w+(?: in (_Z\w+))?.*\n.*\n"
+                    r".* in a block that might (?:not have (entered)|have already exited)")
+MOST_HAZARDS = "NV_COMPUTE_SANITIZER_MAX_RACECHECK_HAZARDS"
 
 
 @functools.lru_cache(maxsize=None)
@@ -43,6 +48,14 @@ def reports(text):
         first, *others = map(function_name, ACCESS.findall(block))
         for other in others:
             yield tuple(sorted({first, other}))
+    for *access, not_entered in REMOTE.findall(text):
+        yield tuple(sorted({function_name(access), "entry" if not_entered else "exit"}))
+
+
+def is_at_limit(text):
+    """Whether the tool has counted as many hazards as it does; it is silent about that, and then reports no more."""
+    counted = sum(map(int, re.findall(r"\[(\d+) hazards?\]", text)))
+    return counted >= int(os.environ.get(MOST_HAZARDS, 10_000_000))
 
 
 def main():
@@ -61,6 +74,9 @@ def main():
         sys.exit("racecheck has not come to its end")
     if any(names not in meant for names in seen):
         sys.exit("racecheck reports what is not on the list")
+    if is_at_limit(text):
+        test = re.findall(r"^\[ RUN +\] (\S+)", text[: text.rindex("Race reported")], re.MULTILINE)[-1:]
+        sys.exit(f"racecheck has come to its limit of hazards ({MOST_HAZARDS}) in {' '.join(test)}")
 
 
 if __name__ == "__main__":
