@@ -24,7 +24,11 @@ PetscErrorCode FindDevice(PetscBool *found, std::string *why)
   *why                     = reason;
 #else
   *found = PETSC_FALSE;
-  *why   = PetscDefined(HAVE_CUDA) ? "this library was built without CUDA" : "this PETSc was built without CUDA";
+  #if PETSC_VERSION_LT(3, 20, 0) && defined(PETSC_HAVE_CUDA)
+  *why = "this PETSc is older than 3.20, from which on GPUs are used";
+  #else
+  *why = PetscDefined(HAVE_CUDA) ? "this library was built without CUDA" : "this PETSc was built without CUDA";
+  #endif
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

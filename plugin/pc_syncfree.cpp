@@ -504,7 +504,7 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_cut_table (h200|paper)                    - thresholds of `column_block`, `row_block` and `recursive_block`
 .  -pc_syncfree_cut_rows n                                - smallest part into which these strategies split a triangle, in rows (default 0: from the table)
 .  -pc_syncfree_tile_rows n                               - rows per tile of strategy `tiled` (default 0: chosen automatically)
-.  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
+.  -pc_syncfree_expected_applies n                        - expected number of applications between two set-ups with new values, against which `auto` and `merged` weigh the time of a plan (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
 .  -pc_syncfree_block_size (auto|n)                       - factor an AIJ matrix by dense blocks of n rows (1: by entries; default auto: chosen, if blocks are full); for `PCSYNCFREEILU`
@@ -556,7 +556,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_cut_table (h200|paper)                    - thresholds of `column_block`, `row_block` and `recursive_block`
 .  -pc_syncfree_cut_rows n                                - smallest part into which these strategies split a triangle, in rows (default 0: from the table)
 .  -pc_syncfree_tile_rows n                               - rows per tile of strategy `tiled` (default 0: chosen automatically)
-.  -pc_syncfree_expected_applies n                        - expected number of applications per analysis, over which `auto` and `merged` spread its cost (default 50)
+.  -pc_syncfree_expected_applies n                        - expected number of applications between two set-ups with new values, against which `auto` and `merged` weigh the time of a plan (default 50)
 .  -pc_syncfree_select (model|trials)                     - how `auto` selects: by a performance model, or by timing a few strategies in each analysis
 .  -pc_syncfree_merge_fill f                              - maximum number of entries of merged levels, relative to the triangle with its diagonal (default 4)
 .  -pc_syncfree_block_size (auto|n)                       - factor an AIJ matrix by dense blocks of n rows (1: by entries; default auto: chosen, if blocks are full); for `PCSYNCFREEILU`

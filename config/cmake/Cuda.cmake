@@ -6,7 +6,8 @@
 #   OFF    no
 #
 #   SYNCFREE_HAVE_CUDA   the outcome
-# Machine code is made for CMAKE_CUDA_ARCHITECTURES; the default serves compute capability 8.0, 9.0, 10.0 and later.
+# Machine code is made for CMAKE_CUDA_ARCHITECTURES; the default serves compute capability 8.0, 9.0, 10.0 and later, the
+# last from nvcc 12.8 on.
 set(SYNCFREE_CUDA AUTO CACHE STRING "Build the backend cuda: AUTO, ON or OFF")
 set_property(CACHE SYNCFREE_CUDA PROPERTY STRINGS AUTO ON OFF)
 
@@ -17,6 +18,8 @@ function(why_no_cuda out)
     file(STRINGS ${PETSc_CONFIG} petsc_has_cuda REGEX "define PETSC_HAVE_CUDA ")
     if(NOT petsc_has_cuda)
       set(why "this PETSc has no CUDA")
+    elseif(PETSc_VERSION VERSION_LESS 3.20)
+      set(why "PETSc ${PETSc_VERSION} is older than 3.20")
     endif()
   elseif(SYNCFREE_CUDA STREQUAL AUTO)
     set(why "it is not built without PETSc unless SYNCFREE_CUDA is ON")
@@ -26,13 +29,17 @@ endfunction()
 
 why_no_cuda(SYNCFREE_CUDA_MISSING)
 if(NOT SYNCFREE_CUDA_MISSING)
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100)
-  endif()
   if(NOT CMAKE_CUDA_COMPILER)
     find_program(CMAKE_CUDA_COMPILER nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
   endif()
   if(CMAKE_CUDA_COMPILER)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100)
+      execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE version ERROR_QUIET)
+      if(version MATCHES "release ([0-9.]+)" AND CMAKE_MATCH_1 VERSION_LESS 12.8)  # does not know 10.0
+        set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+      endif()
+    endif()
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)
     if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)

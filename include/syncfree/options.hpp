@@ -22,7 +22,7 @@ struct SolverOptions {
   bool single_storage = false;  ///< store the factor in single_t<T>, with `auto` on a GPU if faster; sums stay in T
   BlockOptions blocks = {};     ///< for column_block, row_block, recursive_block and tiled
   double merge_fill = 4;              ///< `merged`: entries at most, relative to the triangle with its diagonal
-  std::int64_t expected_applies = 50;  ///< per analysis; limits the plan cost of `auto` and the groups of `merged`
+  std::int64_t expected_applies = 50;  ///< between refreshes; limits the plan cost of `auto` and the groups of `merged`
   bool trials = false;  ///< `auto` plans and times a few strategies instead of using its model
   double wait_limit = 60;  ///< seconds of waiting after which a GPU thread block gives its launch up; 0: none
   int block_size = 1;  ///< unknowns of a dense block (syncfree/blocks.hpp)
