@@ -60,7 +60,7 @@ std::string Status::message() const
     case Code::missing_diagonal:
       if (block_row) return "Matrix is missing diagonal block" + at + "; insert it even if its values are 0";
       return "Matrix is missing diagonal entry" + at +
-             "; insert it even if its value is 0, or reorder with -pc_factor_nonzeros_along_diagonal";
+             "; insert it even if its value is 0, which -pc_factor_nonzeros_along_diagonal or a shift may then remove";
     case Code::zero_pivot:
       if (block_row)
         return "Singular diagonal block" + at + ": its pivot " + std::to_string(column) + " has the value " +
