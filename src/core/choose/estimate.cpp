@@ -174,11 +174,11 @@ static Estimate estimate_unsearched_merged(const ChoiceInput& f, double relative
 
 Estimate choose_estimate(const ChoiceInput& f, const std::vector<Estimate>& estimates)
 {
-  constexpr double close = 1.15, noticeable = 10;
+  constexpr double noticeable = 10;
   const Estimate* least = &estimates.front();
   for (const Estimate& e : estimates)
     if (e.applies() && total_time(f, e) < total_time(f, *least)) least = &e;
-  const double most = close * total_time(f, *least);
+  const double most = close_times * total_time(f, *least);
   const Estimate* best = least;
   for (const Estimate& e : estimates)
     if (e.applies() && total_time(f, e) <= most && e.apply + noticeable <= least->apply &&

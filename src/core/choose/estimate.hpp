@@ -40,6 +40,9 @@ Estimate estimate_wavefront(const ChoiceInput& f);
 Estimate estimate_tiled(const ChoiceInput& f);
 Estimate estimate_merged(const ChoiceInput& f);
 
+/// Times of a plan and all applies are close if none is longer than the least by more than this factor.
+inline constexpr double close_times = 1.15;
+
 /// Returns, of the estimates that apply, the one with the least total time; but of those within 15 % of it, the one
 /// with the least for twice the applies: what hardly pays for its plan after the set-up gains after a refresh. Not for
 /// less than 10 us an apply, a tenth of what else an iteration takes. The first estimate must apply.

@@ -111,14 +111,13 @@ Choice choose_strategy(const ChoiceInput& input)
 
 std::size_t best_trial(const std::vector<Trial>& trials, std::int64_t expected_applies)
 {
-  constexpr double close = 1.15;
   const auto total = [expected_applies](const Trial& t, double times) {
     return t.plan + times * static_cast<double>(expected_applies) * t.apply;
   };
   std::size_t best = 0;
   for (std::size_t k = 1; k < trials.size(); ++k) {
     const double before = total(trials[best], 1), now = total(trials[k], 1);
-    const bool are_close = std::max(before, now) <= close * std::min(before, now);
+    const bool are_close = std::max(before, now) <= close_times * std::min(before, now);
     const double times = are_close ? 2 : 1;
     if (total(trials[k], times) < total(trials[best], times)) best = k;
   }

@@ -115,12 +115,8 @@ template <class T, class I> void StrategyChooser<T, I>::make_dense_blocks()
 /// the clause for the view, or nothing.
 template <class T, class I> std::string StrategyChooser<T, I>::choose_storage_of_blocks(const char* strategy)
 {
-  ChoiceInput f;
-  f.single_saves = single_saves();
+  const ChoiceInput f = factor_sizes();
   if (f.single_saves == 0) return {};
-  f.rows = static_cast<std::int64_t>(a_.vector_size());
-  f.nnz = static_cast<std::int64_t>(a_.block_values()) * (static_cast<std::int64_t>(L().nnz()) + U().nnz());
-  f.levels = a_.levels.lower;
   Estimate e = estimate_level_order(f);
   e.strategy = strategy;
   a_.single = single_pays(f, e);
@@ -318,17 +314,24 @@ template <class T, class I> PlanForm StrategyChooser<T, I>::form_of_tiles()
   return PlanForm::any;
 }
 
-template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
+template <class T, class I> ChoiceInput StrategyChooser<T, I>::factor_sizes() const
 {
   ChoiceInput f;
+  f.rows = static_cast<std::int64_t>(a_.vector_size());
+  f.nnz = static_cast<std::int64_t>(a_.block_values()) *
+          (static_cast<std::int64_t>(found_.L->nnz()) + found_.U->nnz());
+  f.levels = (static_cast<std::int64_t>(a_.levels.lower) + a_.levels.upper + 1) / 2;
+  f.single_saves = single_saves();
+  return f;
+}
+
+template <class T, class I> ChoiceInput StrategyChooser<T, I>::features()
+{
+  ChoiceInput f = factor_sizes();
   f.on_device = true;
   f.threads = a_.options.threads;
   f.expected_applies = a_.options.expected_applies;
-  f.rows = L().n();
-  f.nnz = static_cast<std::int64_t>(L().nnz()) + U().nnz();
-  f.levels = (static_cast<std::int64_t>(a_.levels.lower) + a_.levels.upper + 1) / 2;
   f.memory_is_short = memory_is_short_;
-  f.single_saves = single_saves();
   f.block_rows = a_.blocks.most;
   f.block_colors = a_.blocks.colors;
   if (L().nodes && U().nodes) {

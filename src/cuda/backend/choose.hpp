@@ -101,6 +101,8 @@ private:
   {
     return is_auto() && a_.options.single_storage ? static_cast<int>(sizeof(T) - sizeof(single_t<T>)) : 0;
   }
+  /// ChoiceInput with the sizes of the factor, those of dense blocks by rows, and what single storage saves.
+  ChoiceInput factor_sizes() const;
   void store_in_single(bool single);
   void choose_storage_of(const Trial& trial);
   std::string choose_storage_of_blocks(const char* strategy);

@@ -63,12 +63,7 @@ template <class T, class I> void StrategyChooser<T, I>::choose_by_trials()
 /// and as they were if that fails.
 template <class T, class I> void StrategyChooser<T, I>::choose_storage_of(const Trial& trial)
 {
-  ChoiceInput f;
-  f.single_saves = single_saves();
-  f.rows = L().n();
-  f.nnz = static_cast<std::int64_t>(L().nnz()) + U().nnz();
-  f.levels = a_.levels.lower;
-  if (!single_pays(f, {trial.strategy.c_str(), PlanForm::any, 1e6 * trial.apply, 0})) {
+  if (!single_pays(factor_sizes(), {trial.strategy.c_str(), PlanForm::any, 1e6 * trial.apply, 0})) {
     a_.choice.reason += stored_in_double;
     return;
   }
