@@ -263,13 +263,16 @@ private:
     Analysis<T, I>& a = *analysis_;
     const PairUpdate<T, I> solvers(a.solver[lower].get(), a.solver[upper].get(), numbers(lower), numbers(upper),
                                       inverse_pivot(), stream());
-    const bool is_repeated = !a.pending_merge && a.recorded.queue(a.factorization.get(), solvers, A, rule, stream());
-    if (!is_repeated && a.factorization->begin_factorization(A, rule, stream())) queue_update(&a, solvers);
+    if (a.factorization->begin_factorization(A, rule, stream())) {
+      const bool is_recorded = a.has_values && a.recorded.queue(a.factorization.get(), solvers, stream());
+      if (!is_recorded) queue_update(&a, solvers);
+    }
     bool made_again;
     const Status status = a.factorization->end(&a.pivots, &made_again);
     if (!status.ok()) return status;
     if (made_again) queue_update(&a, solvers);
     finish_update(&a, solvers);
+    a.has_values = true;
     return {};
   }
 

@@ -13,7 +13,7 @@
 #include "cuda/analysis/row_blocks.hpp"
 #include "cuda/backend/call_scope.hpp"
 #include "cuda/backend/pair_update.hpp"
-#include "cuda/backend/recorded_refresh.hpp"
+#include "cuda/backend/recorded_update.hpp"
 #include "cuda/base/launch.hpp"
 #include "cuda/factor/factor.hpp"
 #include "cuda/solve/merged/plan.hpp"
@@ -56,7 +56,8 @@ template <class T, class I> struct Analysis {
   std::unique_ptr<DeviceFactor<T, I>> factorization;  ///< if the task requests one
   std::unique_ptr<PendingMergePlans<I>> pending_merge;        ///< until the solvers have had values
   std::array<std::unique_ptr<DeviceSolver<T, I>>, 4> solver;  ///< by TriangleIndex; transposed ones when first needed
-  RecordedRefresh<T, I> recorded;
+  bool has_values = false;  ///< a refresh has succeeded
+  RecordedUpdate<T, I> recorded;
   std::unique_ptr<PairSolver<T>> pair;  ///< L and U, if one launch is faster
   DeviceArray<I> row_order, column_order;  ///< empty in natural order
   bool has_orders = false;  ///< orders were given or made; with pattern.given_row, rows may have another one

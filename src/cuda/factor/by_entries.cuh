@@ -5,6 +5,7 @@
 
 #include "cuda/factor/row.cuh"
 #include "cuda/factor/update_lists.hpp"
+#include "syncfree/cuda/ready/barrier.cuh"
 
 namespace syncfree::cuda {
 
@@ -156,7 +157,9 @@ factorize_entries(FactorView<T, I> F, ListsView<I> S, const DeviceScalar<T>* A, 
                   TicketCounter* counter, Outcome* outcome)
 {
   const BlockTicket ticket = take_ticket(counter);
-  FactorEntry<T, I>(F, S, ticket.index * entry_threads + threadIdx.x, A).factorize_entry(rule, outcome);
+  FactorEntry<T, I> own(F, S, ticket.index * entry_threads + threadIdx.x, A);
+  wait_for_primary_launch();
+  own.factorize_entry(rule, outcome);
 }
 
 /// If the rule needs row sums: a warp tests the pivot of a row against the sum of its absolute values.

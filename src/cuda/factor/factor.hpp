@@ -17,11 +17,6 @@
 
 namespace syncfree::cuda {
 
-inline bool is_same_rule(const PivotRule& a, const PivotRule& b)
-{
-  return a.shift == b.shift && a.shift_amount == b.shift_amount && a.zero_pivot == b.zero_pivot;
-}
-
 /// Throws Failure and std::bad_alloc.
 template <class T, class I> class DeviceFactor {
 public:
@@ -37,17 +32,10 @@ public:
   ///            or says that it has made the factor again
   virtual bool begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream) = 0;
 
-  /// True if the last factorization has succeeded with what it queued first, and if A and `rule` would queue the same
-  /// again. Launches that were recorded may then be queued in place of begin_factorization(), and repeat() tells that.
-  virtual bool would_repeat(const CsrView<T, I>& A, const PivotRule& rule) const
-  {
-    (void)A, (void)rule;
-    return false;
-  }
-  virtual void repeat(const CsrView<T, I>& A, cudaStream_t stream) { (void)A, (void)stream; }
-
-  /// Queues what tells the outcome to the host, as the last of what is recorded; else end() does so.
+  /// Queues what tells the outcome of a factorization to the host; end() does so unless expect_outcome() was called.
   virtual void tell_outcome(cudaStream_t stream) { (void)stream; }
+  /// Says that what tells the outcome has been queued in the stream of begin_factorization().
+  virtual void expect_outcome() {}
 
   /// Waits for the outcome, and factors again as long as the pivot rule demands. Reads back one outcome per attempt.
   ///   report      [out] what the pivot rule did

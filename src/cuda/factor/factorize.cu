@@ -20,6 +20,7 @@
 #include "cuda/factor/pivots_by_solve.cuh"
 #include "cuda/factor/row.cuh"
 #include "syncfree/cuda/detail/launch.hpp"
+#include "syncfree/cuda/ready/barrier.cuh"
 #include "syncfree/schedule.hpp"
 
 namespace syncfree::cuda {
@@ -173,8 +174,10 @@ template <class T> struct UnsetNumbers {
   std::size_t size[3];
 };
 
+/// The launch that follows may overlap this one.
 template <class T> __global__ void start_attempt(UnsetNumbers<T> unset, Outcome* outcome)
 {
+  trigger_dependent_launch();
   const std::size_t k = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (k == 0) *outcome = {Outcome::none, 0};
   for (int i = 0; i < unset.count; ++i)
@@ -312,7 +315,6 @@ void DeviceFactorization<T, I>::begin_attempt(std::initializer_list<DeviceArray<
 
 template <class T, class I> void DeviceFactorization<T, I>::tell_outcome(cudaStream_t stream)
 {
-  tells_ = true;
   launch(store_outcome, {1, 1, 0, stream}, outcome_.data(), told_failure_.device_pointer(),
          told_repaired_.device_pointer());
 }
@@ -320,6 +322,7 @@ template <class T, class I> void DeviceFactorization<T, I>::tell_outcome(cudaStr
 template <class T, class I> Outcome DeviceFactorization<T, I>::read_outcome(cudaStream_t stream)
 {
   if (!tells_) tell_outcome(stream);
+  tells_ = true;
   SYNCFREE_CUDA(cudaStreamSynchronize(stream));
   tells_ = false;
   if (watch_->has_failed()) throw Failure{watch_->take_failure(stream)};
@@ -337,7 +340,8 @@ template <class T, class I> bool DeviceFactorization<T, I>::queue_entries(const 
   begin_attempt({&lower_, &upper_, &inverse_pivot_}, task.stream);
   allow_shared_memory(factorize_entries<T, I>, occupancy_limit_bytes_);
   const unsigned blocks = blocks_for(lists_.lists_view().positions, entry_threads);
-  launch(factorize_entries<T, I>, {blocks, entry_threads, occupancy_limit_bytes_, task.stream}, factor_view(),
+  launch(factorize_entries<T, I>,
+         {blocks, entry_threads, occupancy_limit_bytes_, task.stream, launches_can_overlap()}, factor_view(),
          lists_.lists_view(), as_device(task.A.value), rule_of_entries, entry_counter_->data(), outcome_.data());
   if (device_rule.sums) {
     launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, task.stream},
@@ -406,26 +410,12 @@ template <class T, class I>
 bool DeviceFactorization<T, I>::begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
 {
   task_.emplace(Task{A, rule, stream, ShiftLoop(pattern_.kind, rule), Method::loop});
-  repeats_ = false;
   const bool by_loop = loop_ && !single_ && loop_->factorize_by_loop(A.value, rule, lower_.data(), upper_.data(),
                                                                      inverse_pivot_.data(), stream);
   if (by_loop) return true;
   task_->method = Method::pivots;
   queue_attempt(&*task_);
   return true;
-}
-
-template <class T, class I>
-bool DeviceFactorization<T, I>::would_repeat(const CsrView<T, I>& A, const PivotRule& rule) const
-{
-  return repeats_ && A.value == task_->A.value && is_same_rule(rule, task_->rule);
-}
-
-template <class T, class I> void DeviceFactorization<T, I>::repeat(const CsrView<T, I>& A, cudaStream_t stream)
-{
-  task_->A = A, task_->stream = stream;
-  tells_ = true;
-  repeats_ = false;  // end() may fail
 }
 
 template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* report, bool* made_again)
@@ -451,8 +441,6 @@ template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* r
     *made_again = true;
     queue_attempt(&task);
   }
-  /* the flags of rows without slots hold the number of the attempt */
-  repeats_ = !*made_again && task.method != Method::loop && (task.method != Method::rows || slots_.made());
   *report = task.shifts.report(repaired);
   return {};
 }

@@ -59,9 +59,8 @@ public:
 
   bool begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream) override;
 
-  bool would_repeat(const CsrView<T, I>& A, const PivotRule& rule) const override;
-  void repeat(const CsrView<T, I>& A, cudaStream_t stream) override;
   void tell_outcome(cudaStream_t stream) override;
+  void expect_outcome() override { tells_ = true; }
 
   /// Reads back one Outcome per attempt.
   ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
@@ -120,7 +119,6 @@ private:
   bool tells_ = false;  ///< the outcome of what has been queued last is told, perhaps not yet
   DeviceArray<double> described_;
   unsigned attempts_ = 0;
-  bool repeats_ = false;  ///< what the last factorization queued first has made the factor, and can be recorded
   std::unique_ptr<LoopFactorization<T, I>> loop_;
   DeviceSolver<T, I>* solver_of_L_ = nullptr;
   std::optional<Task> task_;

@@ -13,7 +13,8 @@
 
 namespace syncfree::cuda {
 
-/// Launches one attempt. U and inverse pivots must hold the sentinel, 0xff in all bytes.
+/// Launches one attempt, which may overlap the launch before it: that is start_attempt(), which sets U and inverse
+/// pivots to the sentinel.
 ///   occupancy_limit_bytes  least bytes of shared memory of a thread block, to limit occupancy (base/granularity.hpp)
 template <class T, class I>
 void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::size_t occupancy_limit_bytes,
@@ -31,8 +32,9 @@ void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::siz
   const std::size_t memory = std::max(rows * row_memory, occupancy_limit_bytes);
   allow_shared_memory(kernel, memory);
   launch(kernel,
-         {blocks_for(static_cast<std::size_t>(F.n), static_cast<unsigned>(rows)), staged_threads, memory, stream}, F, S,
-         A, rule, counter, outcome);
+         {blocks_for(static_cast<std::size_t>(F.n), static_cast<unsigned>(rows)), staged_threads, memory, stream,
+          launches_can_overlap()},
+         F, S, A, rule, counter, outcome);
 }
 
 }  // namespace syncfree::cuda

@@ -4,6 +4,7 @@
 /// critical path through the levels takes one poll, one product and one division.
 
 #include "cuda/factor/staged_row.cuh"
+#include "syncfree/cuda/ready/barrier.cuh"
 
 namespace syncfree::cuda {
 
@@ -132,6 +133,7 @@ factorize_row_by_warp(FactorView<T, I> F, SlotsView<I> S, const DeviceScalar<T>*
   if (position >= static_cast<std::size_t>(F.n)) return;
   StagedRowOfWarp<T, I, lu> row(F, S, rule, F.order[position], memory);
   row.load_row_of_A(A);
+  wait_for_primary_launch();
   row.factorize_row(outcome);
 }
 

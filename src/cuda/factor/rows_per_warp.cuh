@@ -4,6 +4,7 @@
 /// (cuda/factor/staged_row.cuh).
 
 #include "cuda/factor/staged_row.cuh"
+#include "syncfree/cuda/ready/barrier.cuh"
 
 namespace syncfree::cuda {
 
@@ -179,6 +180,7 @@ factorize_several_rows(FactorView<T, I> F, SlotsView<I> S, const DeviceScalar<T>
   const std::size_t position = ticket.index * (staged_threads / lanes) + threadIdx.x / lanes;
   StagedRowOfSeveral<T, I, lanes> row(F, S, rule, position, memory);
   row.load_row_of_A(A);
+  wait_for_primary_launch();
   row.factorize_rows(outcome);
 }
 
