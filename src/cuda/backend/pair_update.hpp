@@ -23,16 +23,13 @@ public:
   /// UpdatePart::queued for both solvers.
   void queue() const
   {
-    if (!is_slow()) return queue_in(stream_, stream_);
+    if (!is_slow()) return queue_L(stream_), queue_U(stream_);
     ForkedStream fork(stream_);
-    queue_in(stream_, fork.get());
+    queue_L(stream_), queue_U(fork.get());
     fork.join();
   }
-  void queue_in(cudaStream_t stream_of_L, cudaStream_t stream_of_U) const
-  {
-    L_->update_values(lower_, inverse_pivot_, UpdatePart::queued, stream_of_L);
-    U_->update_values(upper_, inverse_pivot_, UpdatePart::queued, stream_of_U);
-  }
+  void queue_L(cudaStream_t stream) const { L_->update_values(lower_, inverse_pivot_, UpdatePart::queued, stream); }
+  void queue_U(cudaStream_t stream) const { U_->update_values(upper_, inverse_pivot_, UpdatePart::queued, stream); }
   bool is_slow() const { return L_->traits().slow_update; }
   /// DeviceSolver::update_revision() of both.
   std::pair<std::uint64_t, std::uint64_t> revisions() const { return {L_->update_revision(), U_->update_revision()}; }
