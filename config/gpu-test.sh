@@ -8,7 +8,7 @@
 #
 # Each part takes less than nine minutes, of the sanitizers each TOOL-GROUP, which can be named, too (tests/README.md
 # names those that do not end; all racecheck groups together take hours): memcheck, initcheck, synccheck or racecheck
-# with a group of tests: analyses, rows, solves, boxes, pipelines, planes, pairs, block-pairs-0 to -2, factors,
+# with a group of tests: analyses, rows, solves, boxes, rings, pipelines, planes, pairs, block-pairs-0 to -2, factors,
 # shifts-ilu, shifts-icc, loops, columns, grids, scalars-0 to -3 (of all types), dense-solves, dense-points,
 # dense-blocks; memcheck and initcheck also with contract-0, contract-1, patterns, plans, captures, or alone: all.
 # schedules: threads sleep at random before they wait or publish; it needs schedules-build. soak: three programs at
@@ -66,14 +66,15 @@ make_all() {
 dense_blocks='DeviceBlockTest/1.*:DeviceBlockTest/7.*:DeviceBlockDouble*:DeviceBlocks*:DeviceBlockBattery*'
 dense_blocks="$dense_blocks:DeviceBlockOrders*:DeviceBlockFailures*"
 groups_of_memory=(contract-0 contract-1 patterns plans captures)  # for memcheck and initcheck only
-groups=(analyses rows solves boxes pipelines planes pairs block-pairs-{0,1,2} factors shifts-{ilu,icc} loops columns
-  grids scalars-{0,1,2,3} dense-{solves,points,blocks})
+groups=(analyses rows solves boxes rings pipelines planes pairs block-pairs-{0,1,2} factors shifts-{ilu,icc} loops
+  columns grids scalars-{0,1,2,3} dense-{solves,points,blocks})
 tests_of() {
   case $1 in
     analyses) echo 'Plans/0.merge*:Plans/0.plan*' ;;
     rows) echo 'Device.solves_rows*' ;;
     solves) echo 'Device.solves_nodes*:Device.solves_with*:Device.a_clean*' ;;
-    boxes) echo 'Device.tiled_solves_boxes*:Device.tiled_solves_grids*:Device.wavefront_*' ;;
+    boxes) echo 'Device.tiled_solves_boxes*:Device.*_solves_grids:Device.wavefront_rounds*:Device.wavefront_takes*' ;;
+    rings) echo 'Device.wavefront_*rings*' ;;
     pipelines) echo 'Device.tiled_solves_chains*' ;;
     planes) echo 'Device.tiled_lays*' ;;
     pairs) echo 'DevicePair.is_its*:DevicePair.passes*:DevicePair.can_be*' ;;
@@ -156,7 +157,7 @@ solve_under_mps() {
   nvidia-cuda-mps-control -d || return 1
   local tests="Device.solves_*:Device.a_clean*:Device*Pair*:Device.merged*:DeviceColumns.are*"
   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 "$folder/cuda_tests" \
-    --gtest_filter="$tests:$(tests_of boxes):$(tests_of pipelines)" && status=0
+    --gtest_filter="$tests:$(tests_of boxes):$(tests_of rings):$(tests_of pipelines)" && status=0
   echo quit | nvidia-cuda-mps-control
   [ $status = 0 ] && echo "RESULT 1 0 0"
 }
@@ -170,7 +171,7 @@ build_schedules() {
 # Endurance: the same bits in each solve by strategies that are reproducible. Others are compared with the oracle.
 sleep_at_random() {
   local tests="Endurance.many*:RandomMatrices.*:Device.solves_*:Device.a_clean*:Device*Pair*:DeviceColumns*" group
-  for group in boxes pipelines planes factors; do tests="$tests:$(tests_of $group)"; done
+  for group in boxes rings pipelines planes factors; do tests="$tests:$(tests_of $group)"; done
   SYNCFREE_ROUNDS=${SYNCFREE_ROUNDS:-5000} SYNCFREE_SECONDS=${SYNCFREE_SECONDS:-120} python3 config/gtest.py \
     build/gpu-schedules/cuda_tests --gtest_filter="$tests"
 }

@@ -214,10 +214,14 @@ TEST(Device, wavefront_rounds_to_single_storage)
 {
   const std::vector<std::array<I, 3>> cross = {{1, 0, 0}, {0, 1, 0}}, space = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   const std::vector<std::array<I, 3>> box = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {-1, 1, 0}};
-  for (const Stencil& s : {Stencil{70, 61, 1, cross, ""}, Stencil{61, 50, 1, box, ""}, Stencil{33, 32, 31, space, ""},
-                           Stencil{270, 16, 12, space, ""}})
+  std::vector<Stencil> all = {{70, 61, 1, cross, ""}, {61, 50, 1, box, ""}};
+  // in the short run the mailbox brings the stacks of one, and the sides of the other
+  for (const auto& side : short_run() ? std::vector<std::array<I, 3>>{{14, 16, 20}, {14, 72, 4}}
+                                      : std::vector<std::array<I, 3>>{{33, 32, 31}, {270, 16, 12}})
+    all.push_back({side[0], side[1], side[2], space, ""});
+  for (const Stencil& s : all)
     for (const Kind kind : {Kind::ilu, Kind::icc}) {
-      if (short_run() && s.x * s.y * s.z > 40000) continue;  // with rings: see above
+      if (short_run() && s.z > 1 && kind == Kind::icc) continue;  // the same kernels
       SCOPED_TRACE(testing::Message() << s.x << " x " << s.y << " x " << s.z << (kind == Kind::icc ? ", IC" : ", ILU"));
       auto A = grid_of(s);
       SymbolicOptions<I> symbolic;
