@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/support/instantiate.hpp"
 #include "cuda/analysis/levels.hpp"
@@ -17,6 +18,7 @@ template <class I> struct DeviceTriangle<I>::OnHost {
   bool has_pattern = false;
   Array<I> begin, column;
   LevelSets<I> levels;
+  std::vector<I> level_begin;  ///< if the levels themselves were not asked for
 };
 
 template <class I>
@@ -75,8 +77,11 @@ template <class I> I DeviceTriangle<I>::level_count() const
 template <class I> std::vector<I> DeviceTriangle<I>::level_begins() const
 {
   if (!device_levels || host_->levels.count > 0) return {levels().level_begin.begin(), levels().level_begin.end()};
-  std::vector<I> begin(device_levels->begin.size());
-  device_levels->begin.read(begin.data(), 0, begin.size(), nullptr);
+  std::vector<I>& begin = host_->level_begin;
+  if (begin.empty()) {
+    begin.resize(device_levels->begin.size());
+    device_levels->begin.read(begin.data(), 0, begin.size(), nullptr);
+  }
   return begin;
 }
 

@@ -406,6 +406,13 @@ void StrategyChooser<T, I>::begin_merging(DeviceTriangle<I>* triangle, PermutedR
   triangle->pending_plan = &**planner;
 }
 
+/// Frees what is no longer needed first: after the analysis that would wait for the plans.
+template <class T, class I> void StrategyChooser<T, I>::begin_plans_of_merged()
+{
+  if (MemoryPool* const pool = MemoryPool::of_device()) SYNCFREE_CUDA(pool->flush_deferred_frees());
+  a_.pending_merge->begin_early();
+}
+
 template <class T, class I> void StrategyChooser<T, I>::drop_merging()
 {
   L().pending_plan = U().pending_plan = nullptr;
@@ -425,6 +432,7 @@ template <class T, class I> void StrategyChooser<T, I>::choose_by_model()
   L().form = U().form = a_.choice.form;
   if (asks_for("merged") && L().n() > 0) (void)foresee_merging();
   if (a_.choice.strategy != "merged") drop_merging();
+  else if (a_.pending_merge) begin_plans_of_merged();
   a_.choice.reason += limited_;
 }
 

@@ -128,6 +128,7 @@ private:
   MergeForecast foresee_merging();
   void begin_merging(DeviceTriangle<I>* triangle, PermutedRows<I>* made, PermutedRows<I>* rows,
                      std::optional<MergePlanner<I>>* planner);
+  void begin_plans_of_merged();
   void drop_merging();
 
   bool has_limit() const { return a_.memory_limit < std::numeric_limits<double>::infinity(); }

@@ -66,7 +66,8 @@ public:
         return status;
       });
       prepared.reset();
-      const Status ended = calls_.in_order([&] { return end_analysis(status.ok()); });
+      const Status ended = calls_.in_order(
+          [&] { return status.ok() && analysis_->pending_merge ? Status() : end_analysis(status.ok()); });
       return status.ok() ? ended : status;
     });
   }
@@ -271,7 +272,9 @@ private:
     const Status status = a.factorization->end(&a.pivots, &made_again);
     if (!status.ok()) return status;
     if (made_again) queue_update(&a, solvers);
+    const bool ends_plans = a.pending_merge != nullptr;
     finish_update(&a, solvers);
+    if (ends_plans) (void)end_analysis(true);
     a.has_values = true;
     return {};
   }
@@ -292,7 +295,8 @@ private:
   }
 
   /// Waits for the analysis's own streams and until memory that it no longer needs is free again; after a failure,
-  /// which may be due to lack of memory, returns all idle memory to CUDA.
+  /// which may be due to lack of memory, returns all idle memory to CUDA. After the first refresh, if plans of `merged`
+  /// are pending: it would wait for them.
   static Status end_analysis(bool succeeded)
   {
     if (MemoryPool* pool = MemoryPool::of_device())

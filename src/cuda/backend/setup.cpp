@@ -467,6 +467,13 @@ template <class I> MergeForecast PendingMergePlans<I>::forecast_lower()
   return known ? of_L : MergeForecast();
 }
 
+template <class I> void PendingMergePlans<I>::begin_early()
+{
+  lower->begin_groups();
+  upper->begin_groups();
+  if (lower->has_groups() && upper->has_groups()) begin_plans();
+}
+
 template <class I> void PendingMergePlans<I>::begin_plans()
 {
   if (std::exchange(begun, true)) return;

@@ -25,8 +25,9 @@ namespace syncfree::cuda {
 
 enum TriangleIndex { lower, upper, lower_transposed, upper_transposed };
 
-/// The pending plans of `merged` for L and U, which begin with the search for groups and end with the first update of
-/// the solvers' values; the rows by level, until solvers take them; and what follow_merged() needs.
+/// The pending plans of `merged` for L and U, which begin with the search for groups, go on while solvers are made and
+/// the device factors, and end with the first update of the solvers' values; the rows by level, until solvers take
+/// them; and what follow_merged() needs.
 template <class I> struct PendingMergePlans {
   PermutedRows<I> lower_rows, upper_rows;
   DeviceLevels<I> upper_levels;  ///< set at the end of the analysis
@@ -36,8 +37,9 @@ template <class I> struct PendingMergePlans {
 
   /// Of L, but short of memory if U is, too; all zeros if the device gives up.
   MergeForecast forecast_lower();
-  void begin_plans();              ///< concurrently; only once
-  void drop_plans();               ///< when the solvers have theirs
+  void begin_early();  ///< queues what waits for no search that has not ended
+  void begin_plans();  ///< queues the rest, concurrently; only once
+  void drop_plans();   ///< when the solvers have theirs
 };
 
 /// Never moved, because its parts refer to each other. If A and the factor are of dense blocks of options.block_size,

@@ -39,6 +39,7 @@ public:
     groups_->begin_search();
   }
   void limit_bytes(std::int64_t most) { rule_.most_bytes = most; }
+  bool has_groups() const { return looked_ && groups_ && !sampled_; }
   MergeForecast forecast()
   {
     examine_levels();
@@ -173,6 +174,8 @@ try {
 } catch (const std::bad_alloc&) {
   failure_ = std::make_unique<Failure>(Failure{failed(Code::out_of_memory)});
 }
+
+template <class I> bool MergePlanner<I>::has_groups() const { return !failure_ && work_->has_groups(); }
 
 template <class I> void MergePlanner<I>::begin_groups()
 {

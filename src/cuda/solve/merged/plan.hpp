@@ -78,6 +78,8 @@ public:
   /// Returns false, as finish_plan() does, if the device gives up, because the plan takes more memory than it is worth.
   ///   out  all zeros if merging is not worth examining
   bool forecast(MergeForecast* out);
+  /// True if the groups of all levels have been chosen, not only a sample's.
+  bool has_groups() const;
   /// Each queues a part of the work that finish_plan() waits for, after earlier parts that are not done yet. Their
   /// failures are thrown by finish_plan().
   void begin_groups();
