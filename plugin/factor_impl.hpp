@@ -132,7 +132,8 @@ PetscErrorCode MatGetInfo_SyncFree(Mat, MatInfoType, MatInfo *);
 PetscErrorCode MatGetDiagonal_SyncFree(Mat, Vec);
 PetscErrorCode MatView_SyncFree(Mat, PetscViewer);
 
-/* -pc_syncfree_view, after a numeric factorization */
+/* after a numeric factorization: -info, -pc_syncfree_view */
+PetscErrorCode ReportShifts(Mat);
 PetscErrorCode ViewAnalysis(Mat);
 
 } // namespace syncfree_plugin

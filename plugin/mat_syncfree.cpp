@@ -403,15 +403,6 @@ static PetscErrorCode GetPivotRule(Mat A, const MatFactorInfo *info, syncfree::P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ReportShifts(Mat F)
-{
-  const auto pivots = Data(F)->analysis->preconditioner->summarize().pivots;
-
-  PetscFunctionBegin;
-  if (pivots.shifts) PetscCall(PetscInfo(F, "Shifted %d times, shift_amount %g, fraction %g of top value %g\n", pivots.shifts, pivots.shift_amount, pivots.shift_fraction, pivots.shift_top));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Refresh(Mat F, Mat A, const MatFactorInfo *info, BorrowedMatrix *matrix)
 {
   Factor             *factor = Data(F);

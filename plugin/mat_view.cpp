@@ -149,6 +149,17 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode ReportShifts(Mat F)
+{
+  PetscBool informs;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfoEnabled(MAT_CLASSID, &informs));
+  const auto pivots = informs ? Data(F)->analysis->preconditioner->summarize().pivots : syncfree::PivotReport(); /* a summary takes microseconds */
+  if (pivots.shifts) PetscCall(PetscInfo(F, "Shifted %d times, shift_amount %g, fraction %g of top value %g\n", pivots.shifts, pivots.shift_amount, pivots.shift_fraction, pivots.shift_top));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode ViewAnalysis(Mat F)
 {
   const ViewRequest request = {(PetscObject)F, Data(F)->settings.view, F->factortype == MAT_FACTOR_ICC ? "ICC" : "ILU"};

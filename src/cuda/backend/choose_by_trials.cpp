@@ -111,7 +111,7 @@ std::optional<Trial> StrategyChooser<T, I>::time_strategy(const std::string& nam
   const PairUpdate<T, I> update(solver[lower].get(), solver[upper].get(), v.lower.data(), v.upper.data(),
                                 v.inverse_pivot.data(), nullptr);
   update.queue();
-  update.finish_update();
+  update.finish_update(false);
   const std::string over = over_limit();
   limited_ += over;
   if (!over.empty()) return {};

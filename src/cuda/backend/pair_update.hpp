@@ -34,8 +34,10 @@ public:
   /// DeviceSolver::update_revision() of both.
   std::pair<std::uint64_t, std::uint64_t> revisions() const { return {L_->update_revision(), U_->update_revision()}; }
   /// UpdatePart::rest for both solvers.
-  void finish_update() const
+  ///   is_idle  the stream is known to be idle
+  void finish_update(bool is_idle) const
   {
+    if (is_slow() && !is_idle) SYNCFREE_CUDA(cudaStreamSynchronize(stream_));
     L_->update_values(lower_, inverse_pivot_, UpdatePart::rest, stream_);
     U_->update_values(upper_, inverse_pivot_, UpdatePart::rest, stream_);
   }

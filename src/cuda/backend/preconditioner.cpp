@@ -273,7 +273,7 @@ private:
     if (!status.ok()) return status;
     if (made_again) queue_update(&a, solvers);
     const bool ends_plans = a.pending_merge != nullptr;
-    finish_update(&a, solvers);
+    finish_update(&a, solvers, !made_again);
     if (ends_plans) (void)end_analysis(true);
     a.has_values = true;
     return {};

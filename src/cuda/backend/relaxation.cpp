@@ -79,7 +79,7 @@ public:
         const PairUpdate<T, I> update(a.solver[lower].get(), a.solver[upper].get(), values_->lower_values(),
                                       values_->upper_values(), values_->inverse_pivot(), calls_.stream());
         queue_update(&a, update);
-        finish_update(&a, update);
+        finish_update(&a, update, false);
       });
       has_numbers_ = true;
       calls_.captures().bring_numbers(calls_.stream());

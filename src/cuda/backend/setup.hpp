@@ -109,9 +109,10 @@ template <class T, class I> Status make_analysis(const Task<I>& task, Analysis<T
 template <class T, class I> void queue_update(Analysis<T, I>* a, const PairUpdate<T, I>& solvers);
 
 /// The rest of the update; throws what a pending plan lacked.
-template <class T, class I> void finish_update(Analysis<T, I>* a, const PairUpdate<T, I>& solvers)
+///   is_idle  nothing has been queued in the stream since a wait for it
+template <class T, class I> void finish_update(Analysis<T, I>* a, const PairUpdate<T, I>& solvers, bool is_idle)
 {
-  solvers.finish_update();
+  solvers.finish_update(is_idle);
   a->pending_merge.reset();
 }
 

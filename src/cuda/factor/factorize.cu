@@ -28,6 +28,12 @@ namespace {
 
 constexpr int threads_a_block = 128;
 constexpr const char* name = "factorization";  ///< name of the kernel for TicketCounterMemory
+constexpr int most_recorded_rows = 1 << 16;     ///< of a factor that may take the host longer than the device
+
+bool is_same_rule(const PivotRule& a, const PivotRule& b)
+{
+  return a.shift == b.shift && a.shift_amount == b.shift_amount && a.zero_pivot == b.zero_pivot;
+}
 
 /// Work of one warp for its row.
 template <class T, class I> class RowOfWarp {
@@ -221,7 +227,7 @@ DeviceFactorization<T, I>::DeviceFactorization(const DeviceFactorPattern<I>& pat
                                                bool single, double most_list_bytes)
     : DeviceFactor<T, I>(pattern, 1, single), levels_(levels),
       slots_(pattern, granularity_of_L(pattern, levels.count), sizeof(T)), counter_(name), top_(1), outcome_(1),
-      described_(2)
+      described_(2), may_record_(pattern.n <= most_recorded_rows)
 {
   const Granularity granularity = granularity_of_L(pattern, levels.count);
   if (slots_.made()) {
@@ -245,7 +251,7 @@ template <class T, class I> void DeviceFactorization<T, I>::queue_rows(const Tas
   if (slots_.made()) {
     begin_attempt({&upper_, &inverse_pivot_}, task.stream);
     factorize_staged(factor_view(), slots_.slots_view(), occupancy_limit_bytes_, as_device(task.A.value), rule,
-                     counter_.data(), outcome_.data(), task.stream);
+                     counter_.data(), outcome_.data(), task.stream, overlaps_);
   } else {
     begin_attempt({}, task.stream);
     const unsigned blocks = blocks_for(static_cast<std::size_t>(pattern_.n) * 32, threads_a_block);
@@ -341,7 +347,7 @@ template <class T, class I> bool DeviceFactorization<T, I>::queue_entries(const 
   allow_shared_memory(factorize_entries<T, I>, occupancy_limit_bytes_);
   const unsigned blocks = blocks_for(lists_.lists_view().positions, entry_threads);
   launch(factorize_entries<T, I>,
-         {blocks, entry_threads, occupancy_limit_bytes_, task.stream, launches_can_overlap()}, factor_view(),
+         {blocks, entry_threads, occupancy_limit_bytes_, task.stream, overlaps_}, factor_view(),
          lists_.lists_view(), as_device(task.A.value), rule_of_entries, entry_counter_->data(), outcome_.data());
   if (device_rule.sums) {
     launch(test_pivots<T, I>, {blocks_for(32 * static_cast<std::size_t>(pattern_.n), 256), 256, 0, task.stream},
@@ -392,7 +398,6 @@ double DeviceFactorization<T, I>::dominance_shift(const CsrView<T, I>& A, const 
 
 template <class T, class I> void DeviceFactorization<T, I>::queue_attempt(Task* task)
 {
-  tells_ = false;
   if (task->method <= Method::pivots) {
     task->method = Method::pivots;
     if (queue_pivots(*task)) return this->round_values(true, task->stream);
@@ -407,13 +412,50 @@ template <class T, class I> void DeviceFactorization<T, I>::queue_attempt(Task* 
 }
 
 template <class T, class I>
+bool DeviceFactorization<T, I>::would_repeat(const CsrView<T, I>& A, const PivotRule& rule) const
+{
+  return repeats_ && A.value == task_->A.value && is_same_rule(rule, task_->rule);
+}
+
+/// Of a solver that computes pivots the launches are those of any captured solve, unless values are stored in single
+/// precision: then it needs memory of its own for the factorization.
+template <class T, class I> bool DeviceFactorization<T, I>::queue_recorded()
+{
+  if (!may_record_ || single_) return false;
+  try {
+    if (!recording_ || recorded_in_ != context_at_hand()) {
+      recording_.emplace().make([&](cudaStream_t stream) {
+        Task once = *task_;
+        once.stream = stream;
+        queue_attempt(&once);
+        recorded_method_ = once.method;
+      });
+      recorded_in_ = context_at_hand();
+    }
+    recording_->launch(task_->stream, [&](cudaStream_t) { queue_attempt(&*task_); });
+    task_->method = recorded_method_;
+    return true;
+  } catch (const Failure&) {
+    (void)cudaGetLastError();
+  } catch (const std::bad_alloc&) {
+  }
+  recording_.reset();
+  return may_record_ = false;
+}
+
+template <class T, class I>
 bool DeviceFactorization<T, I>::begin_factorization(const CsrView<T, I>& A, const PivotRule& rule, cudaStream_t stream)
 {
+  const bool repeats = would_repeat(A, rule);
+  repeats_ = false;
   task_.emplace(Task{A, rule, stream, ShiftLoop(pattern_.kind, rule), Method::loop});
   const bool by_loop = loop_ && !single_ && loop_->factorize_by_loop(A.value, rule, lower_.data(), upper_.data(),
                                                                      inverse_pivot_.data(), stream);
   if (by_loop) return true;
   task_->method = Method::pivots;
+  tells_ = false;
+  if (!repeats) recording_.reset();
+  else if (queue_recorded()) return true;
   queue_attempt(&*task_);
   return true;
 }
@@ -439,8 +481,11 @@ template <class T, class I> Status DeviceFactorization<T, I>::end(PivotReport* r
       task.method = task.method == Method::pivots ? Method::entries : Method::rows;
     }
     *made_again = true;
+    tells_ = false;
     queue_attempt(&task);
   }
+  /* the flags of rows without slots hold the number of the attempt */
+  repeats_ = !*made_again && task.method != Method::loop && (task.method != Method::rows || slots_.made());
   *report = task.shifts.report(repaired);
   return {};
 }

@@ -11,6 +11,8 @@
 #include "core/symbolic/pivot.hpp"
 #include "cuda/analysis/factor_pattern.hpp"
 #include "cuda/analysis/levels.hpp"
+#include "cuda/base/graph_recording.hpp"
+#include "cuda/base/launch.hpp"
 #include "cuda/factor/factor.hpp"
 #include "cuda/factor/from_loop.hpp"
 #include "cuda/factor/update_lists.hpp"
@@ -52,6 +54,7 @@ public:
   void use(DeviceSolver<T, I>* solver_of_L) override
   {
     if (slots_.only_pivots() && solver_of_L && solver_of_L->traits().inverse) solver_of_L_ = solver_of_L;
+    repeats_ = false;
   }
 
   /// Uses `loop` for factors that need no remedy of the pivot rule; may be nullptr.
@@ -87,6 +90,11 @@ private:
   };
 
   FactorView<T, I> factor_view() const;
+  /// True if the last factorization has succeeded with what it queued first, and the same would be queued for A.
+  bool would_repeat(const CsrView<T, I>& A, const PivotRule& rule) const;
+  /// Queues the task's first attempt, recorded as a graph when it is the same for the second time: of a small factor
+  /// launches take the host longer than the device. Returns false if that is impossible.
+  bool queue_recorded();
   /// Queues the task's method, or the next one that applies.
   void queue_attempt(Task* task);
   void queue_rows(const Task& task);
@@ -119,6 +127,12 @@ private:
   bool tells_ = false;  ///< the outcome of what has been queued last is told, perhaps not yet
   DeviceArray<double> described_;
   unsigned attempts_ = 0;
+  bool repeats_ = false;  ///< the last factorization has succeeded with what it queued first, which can be recorded
+  bool may_record_;
+  std::optional<GraphRecording> recording_;  ///< of a first attempt, with the last task's A and rule
+  Method recorded_method_ = Method::rows;
+  unsigned long long recorded_in_ = 0;  ///< context of the recording
+  const bool overlaps_ = launches_can_overlap();
   std::unique_ptr<LoopFactorization<T, I>> loop_;
   DeviceSolver<T, I>* solver_of_L_ = nullptr;
   std::optional<Task> task_;

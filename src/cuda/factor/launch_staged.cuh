@@ -13,13 +13,13 @@
 
 namespace syncfree::cuda {
 
-/// Launches one attempt, which may overlap the launch before it: that is start_attempt(), which sets U and inverse
-/// pivots to the sentinel.
+/// Launches one attempt. The launch before it is start_attempt(), which sets U and inverse pivots to the sentinel.
+///   overlaps  the attempt may overlap that
 ///   occupancy_limit_bytes  least bytes of shared memory of a thread block, to limit occupancy (base/granularity.hpp)
 template <class T, class I>
 void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::size_t occupancy_limit_bytes,
                       const DeviceScalar<T>* A, const DevicePivotRule& rule, TicketCounter* counter, Outcome* outcome,
-                      cudaStream_t stream)
+                      cudaStream_t stream, bool overlaps)
 {
   const auto kernel = S.lanes == 4    ? factorize_several_rows<T, I, 4>
                       : S.lanes == 8  ? factorize_several_rows<T, I, 8>
@@ -33,7 +33,7 @@ void factorize_staged(const FactorView<T, I>& F, const SlotsView<I>& S, std::siz
   allow_shared_memory(kernel, memory);
   launch(kernel,
          {blocks_for(static_cast<std::size_t>(F.n), static_cast<unsigned>(rows)), staged_threads, memory, stream,
-          launches_can_overlap()},
+          overlaps},
          F, S, A, rule, counter, outcome);
 }
 

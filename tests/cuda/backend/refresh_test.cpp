@@ -1,4 +1,5 @@
-/// Refreshes of one object again and again: launches of `merged` are recorded and repeated.
+/// Refreshes of one object again and again: launches of factorizations, and of updates of `merged`, are recorded and
+/// repeated.
 
 #include <memory>
 #include <string>
@@ -44,9 +45,9 @@ OwnedCsr<double, I> values_of(OwnedCsr<double, I> A, int round)
 TEST(DeviceRefreshes, are_those_of_new_objects)
 {
   const Watchdog watchdog("refreshes", patience);
-  const auto grid = make_poisson<double, I>(9, 8, 7);
+  const auto grid = make_poisson<double, I>(14, 16, 20);
   for (const Kind kind : {Kind::ilu, Kind::icc})
-    for (const char* strategy : {"merged", "level_order"}) {
+    for (const char* strategy : {"merged", "level_order", "wavefront", "tiled"}) {
       SCOPED_TRACE(std::string(strategy) + (kind == Kind::icc ? ", IC" : ", ILU"));
       const auto p = make_cuda_preconditioner<double, I>();
       SymbolicOptions<I> symbolic;

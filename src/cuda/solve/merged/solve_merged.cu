@@ -209,6 +209,7 @@ public:
   {
     value_ = value, inverse_diagonal_ = unit_ ? nullptr : inverse_diagonal;
     if (part != UpdatePart::rest) queue_values(stream);
+    if (part == UpdatePart::whole) SYNCFREE_CUDA(cudaStreamSynchronize(stream));
     if (part != UpdatePart::queued) check_values(stream);
   }
 
@@ -249,21 +250,24 @@ private:
     if (planned_) make_numbers(stream);
   }
 
-  /// Measures the growth of the values; merges fewer levels until they are accurate.
+  /// Measures the growth of the values that have been made; merges fewer levels until they are accurate.
   void check_values(cudaStream_t stream)
   {
     if (failure_) throw *failure_;
-    if (!planned_) {
-      plan_groups();
-      make_numbers(stream);
-    }
-    read_growth(stream);
+    if (!planned_) plan_and_make_numbers(stream);
+    read_growth();
     while (merged_.levels() > 1 && !is_accurate(stream)) {
       rule_.most_levels = std::isfinite(growth_) ? merged_.levels() / 2 : 1;
-      plan_groups();
-      make_numbers(stream);
-      read_growth(stream);
+      plan_and_make_numbers(stream);
+      read_growth();
     }
+  }
+
+  void plan_and_make_numbers(cudaStream_t stream)
+  {
+    plan_groups();
+    make_numbers(stream);
+    SYNCFREE_CUDA(cudaStreamSynchronize(stream));
   }
 
   std::string text() const
@@ -411,9 +415,9 @@ private:
     std::memcpy(&v, &bits, sizeof v);
     return v;
   }
-  void read_growth(cudaStream_t stream)
+  /// Called when the launches that tell it have ended.
+  void read_growth()
   {
-    SYNCFREE_CUDA(cudaStreamSynchronize(stream));  // it is idle, for the outcome of the factorization has been read
     growth_ = from_bits(told_growth_.get()), error_ = -1;
     tells_ = false;
   }
