@@ -132,7 +132,7 @@ static PetscErrorCode ViewSolver(Mat F, PetscViewer viewer)
   }
   const auto s      = Data(F)->analysis->preconditioner->summarize();
   const auto levels = Data(F)->analysis->preconditioner->levels();
-  const auto advice = AdviceOnThreads(*Data(F)->analysis->preconditioner, "-pc_syncfree_threads");
+  const auto advice = AdviceOnThreads(*Data(F)->analysis->preconditioner, (PetscObject)F);
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree strategy: %s (%s), threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), s.threads, advice.c_str()));
   PetscCall(ViewOrdering(viewer, *Data(F)->analysis));
   PetscCall(PetscViewerASCIIPrintf(viewer, "syncfree levels: %d lower, %d upper; factor precision: %s\n", (int)levels.lower, (int)levels.upper, PCSyncFreePrecisionTypes[s.single_storage]));

@@ -135,14 +135,16 @@ PetscErrorCode CheckThreads(MPI_Comm, const char what[], PetscInt);
 /* Returns the number of cores in this process's share of its node. */
 int UsableCores();
 
-/* Returns the predicted gain of more threads, the end of a view's line, or nothing. Of: Preconditioner or Relaxation */
-template <class Of> std::string AdviceOnThreads(const Of &of, const char option[])
+/* Returns the predicted gain of more threads, the end of a view's line, or nothing. Of: Preconditioner or Relaxation;
+   with the object's prefix the option is the one that it reads. */
+template <class Of> std::string AdviceOnThreads(const Of &of, PetscObject object)
 {
   const int cores = UsableCores();
   if (cores == 1) return {};
   const syncfree::Choice choice = of.choice_with(cores);
   if (choice.strategy.empty() || choice.strategy == "serial") return {};
-  return std::string("; with ") + option + " " + std::to_string(cores) + ": " + choice.strategy + " (" + choice.reason + ")";
+  const std::string prefix = object->prefix ? object->prefix : "";
+  return "; with -" + prefix + "pc_syncfree_threads " + std::to_string(cores) + ": " + choice.strategy + " (" + choice.reason + ")";
 }
 
 /* Compose a raw pointer with an object under a name and query it; NULL removes it, and is the result if there is none.
