@@ -69,7 +69,7 @@ struct Summary {
   int threads = 1;
   bool single_storage = false;
   std::size_t factor_bytes = 0;     ///< patterns and values
-  std::size_t plan_bytes = 0;       ///< everything that the strategies add
+  std::size_t plan_bytes = 0;       ///< everything that the strategies add; of `merged` from the first refresh on
   std::size_t transpose_bytes = 0;  ///< made by the first transposed solve, else 0
   std::size_t peak_bytes = 0;       ///< most bytes in use from the analysis to the first refresh; 0: not counted
   double memory_limit = 0;  ///< bytes of factor and plan that `auto` and `merged` keep to; infinity: none; 0: no device

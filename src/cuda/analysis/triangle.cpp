@@ -77,12 +77,12 @@ template <class I> I DeviceTriangle<I>::level_count() const
 template <class I> std::vector<I> DeviceTriangle<I>::level_begins() const
 {
   if (!device_levels || host_->levels.count > 0) return {levels().level_begin.begin(), levels().level_begin.end()};
-  std::vector<I>& begin = host_->level_begin;
-  if (begin.empty()) {
-    begin.resize(device_levels->begin.size());
+  if (host_->level_begin.empty()) {
+    std::vector<I> begin(device_levels->begin.size());
     device_levels->begin.read(begin.data(), 0, begin.size(), nullptr);
+    host_->level_begin = std::move(begin);
   }
-  return begin;
+  return host_->level_begin;
 }
 
 template <class I> DeviceArray<I> DeviceTriangle<I>::rows_in_level_order() const

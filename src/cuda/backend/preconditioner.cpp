@@ -115,10 +115,12 @@ public:
   {
     return calls_.alone([&] {
       prepared_.reset();
+      const bool ends_plans = analysis_ && analysis_->pending_merge;
       const Status refreshed = calls_.in_order([&] {
         factored_ = false;  // only if the call is accepted
         return refresh_in_order(A, rule);
       });
+      if (ends_plans) free_work_of_plans();
       if (!refreshed.ok()) return refreshed;
       factored_ = true;
       return calls_.bring_numbers();
@@ -272,9 +274,7 @@ private:
     const Status status = a.factorization->end(&a.pivots, &made_again);
     if (!status.ok()) return status;
     if (made_again) queue_update(&a, solvers);
-    const bool ends_plans = a.pending_merge != nullptr;
-    finish_update(&a, solvers, !made_again);
-    if (ends_plans) (void)end_analysis(true);
+    finish_update(&a, solvers, !made_again);  // with `loop` the stream may be busy, but that has no slow update
     a.has_values = true;
     return {};
   }
@@ -295,13 +295,20 @@ private:
   }
 
   /// Waits for the analysis's own streams and until memory that it no longer needs is free again; after a failure,
-  /// which may be due to lack of memory, returns all idle memory to CUDA. After the first refresh, if plans of `merged`
-  /// are pending: it would wait for them.
+  /// which may be due to lack of memory, returns all idle memory to CUDA. Not called while plans of `merged` are
+  /// pending, for which it would wait.
   static Status end_analysis(bool succeeded)
   {
     if (MemoryPool* pool = MemoryPool::of_device())
       SYNCFREE_CUDA(succeeded ? pool->flush_deferred_frees() : pool->trim());
     return {};
+  }
+
+  /// Called after the first refresh, whose outcome does not depend on it.
+  static void free_work_of_plans()
+  {
+    MemoryPool* const pool = MemoryPool::of_device();
+    if (pool && pool->flush_deferred_frees() != cudaSuccess) (void)cudaGetLastError();
   }
 
   static std::size_t peak_since(std::int64_t before)

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The launches by which `merged` takes new values, recorded as graphs when they are the same for the second time. Of
-/// a small factor they take the host longer than the device, which meanwhile factors. A graph for each triangle, since
-/// graphs with branches take the host several times as long as chains.
+/// The launches by which `merged` takes new values, recorded as graphs from the second refresh on, and again when a
+/// plan changes. Of a small factor they take the host longer than the device, which meanwhile factors. A graph for each
+/// triangle, since graphs with branches take the host several times as long as chains.
 
 #include <cstdint>
 #include <new>
@@ -50,7 +50,6 @@ private:
 
   void record(DeviceFactor<T, I>* factor, const PairUpdate<T, I>& update)
   {
-    { const Stream one; }  // made now, if there is none: creating a stream waits for the device
     Graphs& made = recorded_.emplace();
     made.of_L.make([&](cudaStream_t in) { update.queue_L(in); });
     made.of_U.make([&](cudaStream_t in) { update.queue_U(in), factor->tell_outcome(in); });

@@ -37,7 +37,7 @@ template <class I> struct PendingMergePlans {
 
   /// Of L, but short of memory if U is, too; all zeros if the device gives up.
   MergeForecast forecast_lower();
-  void begin_early();  ///< queues what waits for no search that has not ended
+  void begin_early();  ///< queues the groups, or where all have been chosen the rest, too
   void begin_plans();  ///< queues the rest, concurrently; only once
   void drop_plans();   ///< when the solvers have theirs
 };

@@ -141,15 +141,14 @@ private:
 
 /// owns       a lane owns one entry of L or U or a pivot
 /// waits      for the factors of its terms, and for the pivot of an entry of L; all lanes of a warp in one loop, so
-/// they may
-///            wait for each other
+///            they may wait for each other
 /// publishes  each value, as a sentinel value
-/// order      relaxed: the value is its own flag (ready.cuh); all are reset before the launch
+/// order      relaxed: the value is its own flag (ready.cuh); all are reset by the launch
+///            before, whose end is awaited
 /// progress   an entry's terms have earlier positions, so an earlier ticket, or a lane of the same thread block; every
 ///            entry is published, whatever its value is
 /// result     reproducible: terms are added in the order of the pivots or, if they are many, in an order that depends
-/// only
-///            on their number
+///            only on their number
 /// source     Saad 2003, algorithm 10.4, by entries as in Chow and Patel 2015, but in the order of dependences
 template <class T, class I>
 __global__ void __launch_bounds__(entry_threads)

@@ -180,7 +180,7 @@ template <class T> struct UnsetNumbers {
   std::size_t size[3];
 };
 
-/// The launch that follows may overlap this one.
+/// The launch that follows may overlap this one, which is never launched that way itself and so need not wait.
 template <class T> __global__ void start_attempt(UnsetNumbers<T> unset, Outcome* outcome)
 {
   trigger_dependent_launch();

@@ -116,8 +116,8 @@ private:
 /// owns       a warp owns one row of L and U and its pivot; a thread block 8 consecutive rows in level order
 /// waits      for the inverse pivot and the entries of U of one piece after the other
 /// publishes  the row of U and the inverse pivot, as sentinel values
-/// order      relaxed: the value is its own flag (ready.cuh); U and pivots are reset before the launch. L is read by
-///            later launches only
+/// order      relaxed: the value is its own flag (ready.cuh); U and pivots are reset by the launch before, whose end
+///            is awaited. L is read by later launches only
 /// progress   pivot rows have a lower level, so an earlier ticket or an earlier warp of the thread block; every row
 ///            publishes, whatever its values are
 /// result     reproducible: an entry is updated in the order of the pivots

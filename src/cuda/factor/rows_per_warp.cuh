@@ -164,8 +164,8 @@ private:
 /// waits      for the inverse pivots and the entries of U of a batch of pieces, all rows of a warp in one loop, so they
 ///            may wait for each other
 /// publishes  the row of U and the inverse pivot, as sentinel values
-/// order      relaxed: the value is its own flag (ready.cuh); U and pivots are reset before the launch. L is read by
-///            later launches only
+/// order      relaxed: the value is its own flag (ready.cuh); U and pivots are reset by the launch before, whose end
+///            is awaited. L is read by later launches only
 /// progress   pivot rows have a lower level, so an earlier ticket or an earlier row of the thread block; every row
 ///            publishes, whatever its values are
 /// result     reproducible: an entry is updated in the order of the pivots

@@ -94,5 +94,25 @@ TEST(DeviceRefreshes, follow_groups_that_become_smaller)
   }
 }
 
+/// Plans of `merged` go on after the analysis. Nothing waits for those of an object that is analysed again or
+/// destroyed, and a first refresh may fail.
+TEST(DeviceRefreshes, of_merged_may_be_the_first_after_others_failed)
+{
+  const Watchdog watchdog("pending plans", patience);
+  const auto A = values_of(make_poisson<double, I>(14, 16, 20), 1);
+  auto singular = A;
+  singular.value[0] = 0;
+  for (int round = 0; round < 8; ++round) {
+    const auto p = make_cuda_preconditioner<double, I>(), dropped = make_cuda_preconditioner<double, I>();
+    p->use(Memory::host, nullptr);
+    for (Cuda* one : {p.get(), p.get(), dropped.get()})
+      ASSERT_EQ(one->analyse(A.pattern(), {}, {"merged", 1}).message(), "success");
+    for (int time = 0; time < round % 3; ++time)
+      EXPECT_EQ(p->refresh(singular.view(), PivotRule()).code, Code::zero_pivot);
+    ASSERT_EQ(p->refresh(A.view(), PivotRule()).message(), "success");
+    EXPECT_EQ(solved(*p, A.n), solved_afresh(A, "merged", Kind::ilu));
+  }
+}
+
 }  // namespace
 }  // namespace syncfree

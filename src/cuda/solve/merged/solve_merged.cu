@@ -483,7 +483,7 @@ private:
   }
   void make_mailbox()
   {
-    memory_.emplace(n());
+    memory_.emplace(n()), ++revision_;
     SYNCFREE_CUDA(cudaStreamSynchronize(nullptr));
   }
   std::size_t mailbox_bytes() const { return memory_ ? memory_->mailbox_bytes() : 0; }
@@ -526,7 +526,7 @@ private:
   DeviceArray<T> work_;
   TicketCounterMemory counter_;
   Mapped<unsigned long long> told_growth_, told_error_;
-  bool tells_ = false;  ///< a launch that writes them may be running
+  bool tells_ = false;  ///< a launch that writes them may be running, but for recorded ones, which the factor awaits
   DeviceArray<unsigned long long> maximum_;  ///< ToldMaximum: of one launch at a time
   DeviceArray<T> test_;  ///< what a solve with a known solution gives; made when the growth was too large once
   bool is_measured_ = false;  ///< the error has been queued with the values
@@ -536,7 +536,7 @@ private:
   CapturedSolves* captures_;   ///< or nullptr
   std::uint64_t planned_in_ = captures_ ? captures_->generation() : 0;  ///< the generation of the plan
   std::optional<Failure> failure_;
-  std::uint64_t revision_ = 0;  ///< of the plan
+  std::uint64_t revision_ = 0;  ///< of the plan and of what its launches refer to
   bool planned_ = false, uncounted_ = true;  ///< uncounted: no launch yet
   double growth_ = 0, error_ = -1;  ///< error -1: not measured
 };
