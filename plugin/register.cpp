@@ -69,7 +69,7 @@ PetscErrorCode CheckThreads(MPI_Comm comm, const char what[], PetscInt threads)
   const int most = syncfree::most_threads();
 
   PetscFunctionBegin;
-  PetscCheck(threads == PETSC_DECIDE || (threads >= 1 && threads <= most), comm, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at least 1 and at most %d, or PETSC_DECIDE for the default; this process may use %d cores, and more threads than cores are slower", what, threads, most, UsableCores());
+  PetscCheck(threads == PETSC_DECIDE || (threads >= 1 && threads <= most), comm, PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT " must be at least 1 and at most %d, or -1 (PETSC_DECIDE) for the default; this process may use %d cores, and more threads than cores are slower", what, threads, most, UsableCores());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -47,7 +47,7 @@ set(petsc_advice "no lib/pkgconfig/PETSc.pc for PETSC_DIR=${PETSC_DIR} PETSC_ARC
   "set both to an installed PETSc, or install petsc-dev")
 string(CONCAT petsc_advice ${petsc_advice})
 find_package_handle_standard_args(PETSc
-  REQUIRED_VARS PETSC_PC_FOUND PETSc_CONFIG VERSION_VAR PETSc_VERSION
+  REQUIRED_VARS PETSc_CONFIG PETSC_PC_FOUND VERSION_VAR PETSc_VERSION
   REASON_FAILURE_MESSAGE "${petsc_advice}")
 
 if(PETSc_FOUND)

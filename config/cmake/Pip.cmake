@@ -1,6 +1,6 @@
 # Where `pip install ./plugin/python` builds (scikit-build-core sets SKBUILD): the prefix is the Python package
 # syncfree_ilu, whose __init__.py is the module. Without PETSC_DIR, as variable or in the environment, PETSc is the one
-# that the petsc4py of this Python runs, else the one that its package `petsc` holds.
+# that the petsc4py of this Python runs, else the one that its package `petsc` holds; an error without either.
 set(SYNCFREE_PYTHON_DIR .)
 set(SYNCFREE_PYTHON_FILE __init__.py)
 
@@ -23,5 +23,8 @@ for name in ("petsc4py", "petsc"):
     list(GET petsc_of_python 1 PETSC_DIR)
     list(GET petsc_of_python 2 PETSC_ARCH)
     message(STATUS "PETSC_DIR of Python's package ${petsc_package}: ${PETSC_DIR} ${PETSC_ARCH}")
+  else()
+    message(FATAL_ERROR "${Python3_EXECUTABLE} has neither petsc4py nor PyPI's petsc, whose PETSc the library would be "
+      "for: make the virtual environment with --system-site-packages, install petsc4py there, or set PETSC_DIR")
   endif()
 endif()

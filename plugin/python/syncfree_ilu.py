@@ -18,8 +18,14 @@ returns the path, for `-dll_append` in programs without Python.
 import ctypes
 import os
 
+try:
+    import petsc4py
+except ImportError as missing:
+    raise ImportError(
+        "syncfree_ilu needs petsc4py, which this Python lacks: make the virtual environment with --system-site-packages, "
+        "or install petsc4py, then run pip install --force-reinstall ./plugin/python"
+    ) from missing
 import numpy
-import petsc4py
 from petsc4py import PETSc
 
 _NAME = "libsyncfree_ilu.so"

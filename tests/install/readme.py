@@ -139,7 +139,7 @@ class Place:
 
     def pasted(self, lines, folder=None):
         """The output of a shell that got these lines."""
-        command = ["bash", "-c", f"set -eu -o pipefail\n: ${{PETSC_DIR=}} ${{PETSC_ARCH=}}\n{lines}"]
+        command = ["bash", "-c", f"set -eu -o pipefail\n: ${{PETSC_DIR=}} ${{PETSC_ARCH=}} ${{PETSC_OPTIONS=}}\n{lines}"]
         done = subprocess.run(command, cwd=folder or self.tree, env=self.env, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
         if done.returncode:
@@ -185,12 +185,13 @@ def options_alone_solve(place):
 
 
 @test
-def a_line_in_petscrc_loads_the_library(place):
-    place.piece(r"`-dll_append \.\.\.` in `~/\.petscrc`")
+def lines_in_petscrc_load_and_select_the_library(place):
+    place.piece(r"or both in `~/\.petscrc`, one option a line")
     petscrc = place.home / ".petscrc"
-    petscrc.write_text(f"-dll_append {place.home}/syncfree/lib/libsyncfree_ilu.so\n", encoding="utf-8")
+    library = f"{place.home}/syncfree/lib/libsyncfree_ilu.so"
+    petscrc.write_text(f"-dll_append {library}\n-pc_type syncfree_ilu\n", encoding="utf-8")
     try:
-        place.solves("./your_program -pc_type syncfree_ilu")
+        place.solves("./your_program")
     finally:
         petscrc.unlink()
 
