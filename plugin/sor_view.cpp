@@ -49,7 +49,7 @@ static PetscErrorCode ViewRunning(PC pc, const Sor *sor, PetscViewer viewer)
   if (!sor->state.pattern.matrix) PetscFunctionReturn(PETSC_SUCCESS);
   const syncfree::Summary s = sor->relaxation->summarize();
   if (sor->cuda) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: cuda, without inodes\n", s.strategy.c_str(), s.reason.c_str()));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), %s inodes, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "with" : "without", s.threads, AdviceOnThreads(*sor->relaxation, (PetscObject)pc).c_str()));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree sweeps: %s (%s), backend: host, %s inodes, threads: %d%s\n", s.strategy.c_str(), s.reason.c_str(), sor->state.nodes ? "with" : "without", s.threads, AdviceOnThreads(*sor->relaxation, (PetscObject)pc).c_str()));
   PetscCall(ViewHost(viewer, "  ", sor->why_host));
   if (sor->cuda) PetscCall(ViewWaitLimit(viewer, "  ", sor->settings.solver.wait_limit));
   if (s.captured_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "  syncfree memory held by CUDA graphs: %.4g MB\n", 1e-6 * (double)s.captured_bytes));
