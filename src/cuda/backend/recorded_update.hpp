@@ -5,7 +5,6 @@
 /// triangle, since graphs with branches take the host several times as long as chains.
 
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -13,7 +12,6 @@
 #include "cuda/base/graph_recording.hpp"
 #include "cuda/base/stream.hpp"
 #include "cuda/factor/factor.hpp"
-#include "syncfree/cuda/detail/context.hpp"
 
 namespace syncfree::cuda {
 
@@ -26,21 +24,17 @@ public:
   bool queue(DeviceFactor<T, I>* factor, const PairUpdate<T, I>& update, cudaStream_t stream)
   {
     if (refused_ || !update.is_slow()) return false;
-    try {
-      if (!recorded_ || revisions_ != update.revisions() || context_ != context_at_hand()) record(factor, update);
+    refused_ = !try_graphs([&] {
+      const bool is_recorded = recorded_ && recorded_->of_U.made_here() && revisions_ == update.revisions();
+      if (!is_recorded) record(factor, update);
       ForkedStream fork(stream);
       recorded_->of_L.launch(stream, [&](cudaStream_t in) { update.queue_L(in); });
       recorded_->of_U.launch(fork.get(), [&](cudaStream_t in) { update.queue_U(in), factor->tell_outcome(in); });
       fork.join();
       factor->expect_outcome();
-      return true;
-    } catch (const Failure&) {
-      (void)cudaGetLastError();
-    } catch (const std::bad_alloc&) {
-    }
-    recorded_.reset();
-    refused_ = true;
-    return false;
+    });
+    if (refused_) recorded_.reset();
+    return !refused_;
   }
 
 private:
@@ -53,12 +47,11 @@ private:
     Graphs& made = recorded_.emplace();
     made.of_L.make([&](cudaStream_t in) { update.queue_L(in); });
     made.of_U.make([&](cudaStream_t in) { update.queue_U(in), factor->tell_outcome(in); });
-    revisions_ = update.revisions(), context_ = context_at_hand();
+    revisions_ = update.revisions();
   }
 
   std::optional<Graphs> recorded_;
   std::pair<std::uint64_t, std::uint64_t> revisions_;  ///< of the solvers that were recorded
-  unsigned long long context_ = 0;
   bool refused_ = false;
 };
 

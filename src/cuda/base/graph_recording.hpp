@@ -2,7 +2,10 @@
 
 /// Launches that are the same in every call, captured once as a graph: a node costs a sixth of a launch.
 
+#include <new>
+
 #include "cuda/base/stream.hpp"
+#include "syncfree/cuda/detail/context.hpp"
 #include "syncfree/cuda/detail/device.hpp"
 
 namespace syncfree::cuda {
@@ -17,6 +20,8 @@ public:
   }
 
   bool made() const { return graph_ != nullptr; }
+  /// False also if it was made in another context.
+  bool made_here() const { return made() && context_ == context_at_hand(); }
 
   /// Captures what body(stream) launches into its stream, without running it. Throws what body throws.
   template <class Body> void make(const Body& body)
@@ -36,6 +41,7 @@ public:
     const cudaError_t error = cudaGraphInstantiate(&graph_, graph, 0);
     (void)cudaGraphDestroy(graph);
     check(error, "cudaGraphInstantiate");
+    context_ = context_at_hand();
   }
 
   /// Runs it in the stream; if the stream is being captured by any code, calls body again instead.
@@ -49,6 +55,20 @@ public:
 
 private:
   cudaGraphExec_t graph_ = nullptr;
+  unsigned long long context_ = 0;
 };
+
+/// Calls body(), which records or launches graphs. Returns false if that is refused or memory is short: then what they
+/// launch is to be queued as ever.
+template <class Body> bool try_graphs(const Body& body)
+try {
+  body();
+  return true;
+} catch (const Failure&) {
+  (void)cudaGetLastError();
+  return false;
+} catch (const std::bad_alloc&) {
+  return false;
+}
 
 }  // namespace syncfree::cuda

@@ -422,25 +422,20 @@ bool DeviceFactorization<T, I>::would_repeat(const CsrView<T, I>& A, const Pivot
 template <class T, class I> bool DeviceFactorization<T, I>::queue_recorded()
 {
   if (!may_record_ || single_) return false;
-  try {
-    if (!recording_ || recorded_in_ != context_at_hand()) {
+  may_record_ = try_graphs([&] {
+    if (!recording_ || !recording_->made_here()) {
       recording_.emplace().make([&](cudaStream_t stream) {
         Task once = *task_;
         once.stream = stream;
         queue_attempt(&once);
         recorded_method_ = once.method;
       });
-      recorded_in_ = context_at_hand();
     }
     recording_->launch(task_->stream, [&](cudaStream_t) { queue_attempt(&*task_); });
     task_->method = recorded_method_;
-    return true;
-  } catch (const Failure&) {
-    (void)cudaGetLastError();
-  } catch (const std::bad_alloc&) {
-  }
-  recording_.reset();
-  return may_record_ = false;
+  });
+  if (!may_record_) recording_.reset();
+  return may_record_;
 }
 
 template <class T, class I>

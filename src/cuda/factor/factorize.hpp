@@ -128,10 +128,9 @@ private:
   DeviceArray<double> described_;
   unsigned attempts_ = 0;
   bool repeats_ = false;  ///< the last factorization has succeeded with what it queued first, which can be recorded
-  bool may_record_;
+  bool may_record_;  ///< false for large factors, and once a graph was refused
   std::optional<GraphRecording> recording_;  ///< of a first attempt, with the last task's A and rule
   Method recorded_method_ = Method::rows;
-  unsigned long long recorded_in_ = 0;  ///< context of the recording
   const bool overlaps_ = launches_can_overlap();
   std::unique_ptr<LoopFactorization<T, I>> loop_;
   DeviceSolver<T, I>* solver_of_L_ = nullptr;

@@ -52,7 +52,7 @@ struct SolveMode {
 
 /// Parts of an update of values. `queued` is what neither synchronizes nor requires finite values. It may follow a
 /// factorization with an outcome that is not known yet; if that has failed, it is repeated without `rest` in between.
-/// `rest` follows, of a slow update when what was queued has ended.
+/// With traits().slow_update what was queued must have ended before `rest`.
 enum class UpdatePart { queued, rest, whole };
 
 /// The plan that a solver runs.

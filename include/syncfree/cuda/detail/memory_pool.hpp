@@ -38,7 +38,8 @@ public:
   }
 
   /// While one exists, threads that free memory block: no thread may wait for the device while a stream is being
-  /// captured. A program that captures solves itself must not create, destroy or first refresh other objects meanwhile.
+  /// captured. A program that captures solves itself must not create other objects meanwhile, destroy them or refresh
+  /// them for the first time.
   class CaptureGuard {
     std::lock_guard<std::mutex> lock_{mutex()};
     static std::mutex& mutex()

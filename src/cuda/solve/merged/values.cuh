@@ -397,19 +397,15 @@ __device__ void substitute_block(const MergedView<V, I>& M, const BlockReads<I>&
   constexpr int flight = 4;  // parts that are loaded at once
   const I p_begin = M.p_begin[reads.position], begin = p_begin + reads.begin, end = p_begin + reads.end;
   const I group_first = M.first_of_group(reads.position);
-  const I warp = static_cast<I>(thread / 32), lane = static_cast<I>(thread % 32), warps = static_cast<I>(memory.warps);
-  const auto row_of = [&](I k) {
-    return k < end ? MergedRow<I>::row_at(M, group_first + static_cast<I>(M.p_local[k])) : MergedRow<I>();
-  };
-  MergedRow<I> next = row_of(begin + warp + lane * warps);  // before the wait, as it belongs to the plan
   const Row row(M, reads.position, memory, at, thread);
   row.clear_entries(begin, end);
+  const I warp = static_cast<I>(thread / 32), lane = static_cast<I>(thread % 32), warps = static_cast<I>(memory.warps);
   for (I chunk = begin + warp; chunk < end; chunk += 32 * warps) {
     const I k = chunk + lane * warps;
     const bool inside = k < end;
     const N value = inside ? N(M.p[k]) : N(0);
-    const MergedRow<I> theirs = next;
-    next = row_of(k + 32 * warps);
+    const MergedRow<I> theirs =
+        inside ? MergedRow<I>::row_at(M, group_first + static_cast<I>(M.p_local[k])) : MergedRow<I>();
     RowParts<N, I> parts{__ballot_sync(~0u, inside)};
     while (parts.more(Row::trip)) {
       typename Row::Part part[flight];
