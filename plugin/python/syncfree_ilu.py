@@ -20,7 +20,7 @@ import os
 
 try:
     import petsc4py
-except ImportError as missing:
+except ModuleNotFoundError as missing:
     raise ImportError(
         "syncfree_ilu needs petsc4py, which this Python lacks: make the virtual environment with --system-site-packages, "
         "or install petsc4py, then run pip install --force-reinstall ./plugin/python"
