@@ -1,7 +1,7 @@
 """The numbers of README.md that a file of tests/bench/results has; results.py fills them in, or checks them.
 
-Numbers in other places of README.md name where they come from. Cells of cuSPARSE's L alone stay as they are until the
-run has been made with a library that has several algorithms: today's come from another program, and no file has them.
+Numbers in other places of README.md name where they come from. Cells of cuSPARSE's L alone stay as they are where the
+run was made with a library that has one algorithm only.
 """
 
 import re

@@ -73,8 +73,8 @@ def apply_on_gpu():
     return section(
         "How fast is an apply of ILU(0) on a GPU?", ["default"], "{gpu}, with default options",
         table(head, lines),
-        f"other orderings than the natural one; grids with 9 points, for which see the {card('planes')} below; what a "
-        "whole solve gains, which depends on iterations and MatMult, too.")
+        "other orderings than the natural one; grids with 9 points, for which see further grids below; what a whole "
+        "solve gains, which depends on iterations and MatMult, too.")
 
 
 def set_up_on_gpu():
