@@ -52,6 +52,7 @@ template <class T, class I> void StrategyChooser<T, I>::choose_and_make()
     choose_by_model();
     make_chosen();
   }
+  a_.choice.reason += limited_lists_;
 }
 
 template <class T, class V, class I> bool tiles_are_faster(const DeviceTriangle<I>& L, const DeviceTriangle<I>& U)
@@ -142,8 +143,8 @@ template <class T, class I> double bytes_of_rows(double rows, double entries)
   return 2 * (entries + rows) * sizeof(I) + (of_launch + of_pair) * rows * sizeof(T);
 }
 
-/// Finds the limit, and what of it is used whatever is chosen. Lists for the factorization get half of what the solvers
-/// of `level_order` leave.
+/// Finds the limit, and what of it is used whatever is chosen. Lists for the factorization get all that the solvers of
+/// `level_order` leave, before `merged`: they make factorizations many times as fast, merging applies a few times.
 template <class T, class I> void StrategyChooser<T, I>::find_memory_limit()
 {
   const auto values = static_cast<double>(a_.block_values()), rows = static_cast<double>(a_.vector_size());
@@ -161,7 +162,7 @@ template <class T, class I> void StrategyChooser<T, I>::find_memory_limit()
                 (of_both + diagonal + of_A + vectors * rows) * sizeof(T);
   const double of_value = a_.single ? sizeof(single_t<T>) : sizeof(T);
   const double solvers = bytes_of_rows<T, I>(2 * rows, of_both) + (of_both + 2 * rows) * of_value;
-  list_bytes_ = std::max(0.0, (a_.memory_limit - base_bytes_ - solvers) / 2);
+  list_bytes_ = a_.memory_limit - base_bytes_ - solvers;
 }
 
 /// Returns the bytes of factor and plan with the solvers that are made.
@@ -518,6 +519,10 @@ template <class T, class I> void StrategyChooser<T, I>::make_factorization()
   if (!task_.factorizes || a_.factorization) return;
   auto made = std::make_unique<DeviceFactorization<T, I>>(a_.pattern, a_.lower_levels, a_.single, list_bytes_);
   made->take_rows(std::move(found_.kept_rows));
+  if (const auto refused = static_cast<double>(made->refused_list_bytes()); refused > 0) {
+    const double taken = a_.memory_limit - list_bytes_ + refused;
+    limited_lists_ = "; " + over_memory_limit("a faster factorization", taken, a_.memory_limit);
+  }
   const bool by_loop = a_.choice.strategy == "loop" && a_.made.kind == Kind::ilu && found_.were_split();
   if (by_loop) made->use(make_loop_factorization<T>(task_.A, a_.pattern));
   a_.factorization = std::move(made);

@@ -153,6 +153,7 @@ private:
   double base_bytes_ = 0;       ///< of what is neither a solver nor the plan of the factorization
   double list_bytes_ = std::numeric_limits<double>::infinity();  ///< that UpdateLists may take
   std::string limited_;         ///< clauses for the view: what the memory limit prevented
+  std::string limited_lists_;   ///< the same, of lists for the factorization
   std::optional<bool> inodes_fit_;
   double wavefront_time_ = 0;  ///< estimate, microseconds; 0: does not apply
   TileChoice tile_;

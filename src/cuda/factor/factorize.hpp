@@ -69,6 +69,9 @@ public:
   ///   errors  zero_pivot(row, |pivot|, tolerance), not_finite(row), as on the host
   Status end(PivotReport* report, bool* made_again) override;
 
+  /// See UpdateLists.
+  std::size_t refused_list_bytes() const { return lists_.refused_bytes(); }
+
   std::size_t factor_plan_bytes() const override
   {
     return rows_.pattern_copy_bytes() + ready_.bytes() + slots_.slot_bytes() + lists_.list_bytes() +

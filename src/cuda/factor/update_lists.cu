@@ -242,7 +242,11 @@ UpdateLists<I>::UpdateLists(const DeviceFactorPattern<I>& pattern, const DeviceL
                                                     nullptr);
   const std::size_t terms = add_up_and_read(begin), factor = positions * (number_bytes + sizeof(I));
   const std::size_t all = positions * (2 * sizeof(I) + sizeof(std::size_t)) + terms * 2 * sizeof(I);
-  if (all > std::max(enough_memory, 4 * factor) || static_cast<double>(all) > most_bytes) return;
+  if (all > std::max(enough_memory, 4 * factor)) return;
+  if (static_cast<double>(all) > most_bytes) {
+    refused_bytes_ = all;
+    return;
+  }
   lower_ = DeviceArray<I>(terms), upper_ = DeviceArray<I>(terms);
   launch(find_terms<I, true>, {blocks, threads_a_block}, F, positions, index.data(), row.data(), begin.data(),
          lower_.data(), upper_.data());

@@ -38,6 +38,8 @@ public:
               double most_bytes);
 
   bool made() const { return !index_.empty(); }
+  /// Returns the bytes of lists that were not made because they would have exceeded `most_bytes`, or 0.
+  std::size_t refused_bytes() const { return refused_bytes_; }
   ListsView<I> lists_view() const
   {
     return {index_.size(), lowers_, uppers_, index_.data(), row_.data(), begin_.data(), lower_.data(), upper_.data()};
@@ -48,6 +50,7 @@ public:
   }
 
 private:
+  std::size_t refused_bytes_ = 0;
   I lowers_ = 0, uppers_ = 0;
   DeviceArray<I> index_, row_;
   DeviceArray<std::size_t> begin_;

@@ -123,13 +123,48 @@ TEST(DeviceMemoryLimit, refuses_no_strategy_that_is_named)
   }
 }
 
-/// Lists for the factorization of long rows are given up first.
+/// The last rows read every fifth row before them, all others four at random and the last row.
+OwnedCsr<double, I> random_graph_with_hubs(I n, std::uint64_t seed)
+{
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<I>> columns(n);
+  for (I row = 0; row < n; ++row) {
+    const bool is_hub = row >= n - 8;
+    for (I other = row % 5; is_hub && other < row; other += 5) columns[row].push_back(other);
+    for (int k = 0; !is_hub && row > 0 && k < 4; ++k) columns[row].push_back(static_cast<I>(random() % row));
+    columns[row].push_back(row);
+    if (row < n - 1) columns[row].push_back(n - 1);
+    std::sort(columns[row].begin(), columns[row].end());
+    columns[row].erase(std::unique(columns[row].begin(), columns[row].end()), columns[row].end());
+  }
+  return dominant(columns);
+}
+
+/// Lists for the factorization of long rows get what level_order leaves, and the view says if that is too little.
+TEST(DeviceMemoryLimit, leaves_room_for_lists_of_long_rows_first)
+{
+  const auto A = random_graph_with_hubs(short_run() ? 2000 : 20000, 10);
+  for (const char* strategy : {"level_order", "auto"}) {
+    const Summary free = taken(A, strategy, infinity), none = taken(A, strategy, 1e-3);
+    const double least = megabytes(taken(A, "level_order", 1e-3)), most = megabytes(taken(A, "level_order", infinity));
+    ASSERT_GT(most, 1.15 * least);
+    EXPECT_FALSE(says(free, "faster factorization")) << free.reason;
+    EXPECT_TRUE(says(none, "; a faster factorization would take ")) << none.reason;
+    const Summary with = taken(A, strategy, 1.1 * most), without = taken(A, strategy, least + 0.5 * (most - least));
+    EXPECT_FALSE(says(with, "faster factorization")) << with.reason;
+    EXPECT_GE(megabytes(with), 0.999 * most) << with.plan;
+    EXPECT_TRUE(says(without, "; a faster factorization would take ")) << without.reason;
+    EXPECT_LT(megabytes(without), most) << without.plan;
+  }
+}
+
 TEST(DeviceMemoryLimit, holds_by_default_for_what_auto_takes)
 {
   const I n = short_run() ? 2000 : 20000;
   const std::vector<OwnedCsr<double, I>> matrices = {random_chain(n, 6), random_band(n, 15, 150, 0, 7),
                                                      random_band(n, 5, 1000, 0, 8), box_of_points(20, 20, 20, 3),
-                                                     random_band(n / 4, 100, 300, 0, 9)};
+                                                     random_band(n / 4, 100, 300, 0, 9),
+                                                     random_graph_with_hubs(5 * n, 10)};
   for (const auto& A : matrices) {
     const Summary s = taken(A, "auto", 0);
     EXPECT_EQ(s.memory_limit, std::max(6 * petsc_bytes(s), 64 * megabyte));
