@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
 # Measures what four papers on triangular solves measured (Liu 2016, Su 2020, Lu 2020, Somo 2025) with our strategies,
 # and prints the counterparts of their tables and figures beside the papers' numbers. Leaves papers.txt, CSV files and
-# PNGs in build/papers. About three and a half minutes on an H200; not yet timed on the host, where its strategies
-# stand in for the GPU's.
+# PNGs in build/papers. About five minutes on an H200; not yet timed on the host, where its strategies stand in for the
+# GPU's.
 #
 #   bash tests/bench/papers.sh [--no-install] [--device] [--small] [--program FILE] [--out FOLDER]
-#                              [--strategies A,B,...]
+#                              [--strategies A,B,...] [--files A,B,...]
 #
 #   --no-install  stops where something is missing, and lists it; --help prints this
 #   --device      matrices on the GPU, with the program of config/gpu-test.sh, which is built where it is not there
 #   --small       matrices of some hundred rows, no files: to see whether it runs
 #   --program     syncfree_bench, built already: then nothing is installed or built
 #   --strategies  default: all that the program has for where the matrices are
-#
-# SYNCFREE_MATRICES names a folder with matrices in PETSc's binary or Matrix Market format, also packed by gzip.
+#   --files       matrices in PETSc's binary or Matrix Market format, also packed by gzip; default: all of the folder
+#                 that SYNCFREE_MATRICES names, if it is set
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
 . config/setup.sh
 read_options "$@"
 set -- ${arguments[@]+"${arguments[@]}"}
 
-device=no small=no program= out=build/papers strategies=
+device=no small=no program= out=build/papers strategies= files=
 while [ $# != 0 ]; do
   case $1 in
     --device) device=yes ;;
@@ -28,6 +28,7 @@ while [ $# != 0 ]; do
     --program) program=$2; shift ;;
     --out) out=$2; shift ;;
     --strategies) strategies=$2; shift ;;
+    --files) files=$2; shift ;;
     *) no_arguments "$1" ;;
   esac
   shift
@@ -61,8 +62,7 @@ if [ $device = yes ]; then place="-bench_mat_type aijcusparse -use_gpu_aware_mpi
 [ -n "$strategies" ] || strategies=$("$program" -help 2>/dev/null | awk -v backend=$backend \
   '/^Strategies:/ { found = 1 } found && $2 == backend { printf "%s%s", comma, $1; comma = "," }')
 
-files=
-if [ $small = no ] && [ -n "${SYNCFREE_MATRICES:-}" ]; then
+if [ $small = no ] && [ -z "$files" ] && [ -n "${SYNCFREE_MATRICES:-}" ]; then
   for file in "$SYNCFREE_MATRICES"/*.petsc "$SYNCFREE_MATRICES"/*.mtx "$SYNCFREE_MATRICES"/*.gz; do
     if [ -r "$file" ]; then files=$files,$file; fi
   done
@@ -77,7 +77,7 @@ elif [ $device = yes ]; then
   matrices=kkt:500000,road:600000,hubs:500000,powerlaw:200000,dense:2000,beam:62000,two_rows:50000,chain:100000
   matrices=$matrices,elasticity:60000,7pt:500000,27pt:200000,5pt:500000,mesh:100000
   few=kkt:200000,powerlaw:100000,beam:62000,7pt:200000,5pt:200000
-  cut=65536 parts="4 16 64 256" most=32768 time=0.06 slow=0.15
+  cut=65536 parts="4 16 64 256" most=32768 time=0.02 slow=0.15
 else
   matrices=kkt:500000,road:1000000,hubs:500000,powerlaw:200000,dense:2000,beam:62000,two_rows:20000,chain:100000
   matrices=$matrices,7pt:500000,5pt:500000

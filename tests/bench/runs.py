@@ -31,8 +31,9 @@ class Command:
 
     def files(self):
         """Names of the real matrices that it reads."""
-        given = self.words[self.words.index("-bench_files") + 1] if "-bench_files" in self.words else ""
-        if given == "$real" or "papers.sh" in " ".join(self.words):
+        option = next((word for word in self.words if word in ("-bench_files", "--files")), None)
+        given = self.words[self.words.index(option) + 1] if option else ""
+        if given == "$real":
             return list(REAL)
         return [path.split("/")[-1].split(".")[0] for path in given.split(",") if path]
 
@@ -151,9 +152,9 @@ RUNS = (
         bench("$gpu", "-bench_hpcg_like 192 -bench_hpcg_like_check 64 -bench_repetitions 9"),
         bench("$gpu", "-bench_hpcg_like 192 -bench_hpcg_like_check 16 -bench_repetitions 7 -bench_hpcg_like_product "
               "sell")),
-    Run("papers", "gpu", 210, (script(
-        "env SYNCFREE_MATRICES=$matrices bash tests/bench/papers.sh --device --program $build/syncfree_bench "
-        "--out $folder"),), {"papers": "papers/solves.csv", **{name: f"papers/{name}.csv" for name in OF_PAPERS}}),
+    Run("papers", "gpu", 300,
+        (script("bash tests/bench/papers.sh --device --program $build/syncfree_bench --out $folder --files $real"),),
+        {"papers": "papers/solves.csv", **{name: f"papers/{name}.csv" for name in OF_PAPERS}}),
     run("sweep", "gpu", 120, script("bash tests/bench/sweep.sh $folder"), file="sweep.csv"),
     run("threads", "cpu", 120,
         bench("$cpu", CPU + "-bench_sizes 200000"),
