@@ -147,10 +147,10 @@ TEST(DeviceMemoryLimit, leaves_room_for_lists_of_long_rows_first)
   for (const char* strategy : {"level_order", "auto"}) {
     const Summary free = taken(A, strategy, infinity), none = taken(A, strategy, 1e-3);
     const double least = megabytes(taken(A, "level_order", 1e-3)), most = megabytes(taken(A, "level_order", infinity));
-    ASSERT_GT(most, 1.15 * least);
+    ASSERT_GT(most, 1.25 * least);
     EXPECT_FALSE(says(free, "faster factorization")) << free.reason;
     EXPECT_TRUE(says(none, "; a faster factorization would take ")) << none.reason;
-    const Summary with = taken(A, strategy, 1.1 * most), without = taken(A, strategy, least + 0.5 * (most - least));
+    const Summary with = taken(A, strategy, 1.2 * most), without = taken(A, strategy, least + 0.5 * (most - least));
     EXPECT_FALSE(says(with, "faster factorization")) << with.reason;
     EXPECT_GE(megabytes(with), 0.999 * most) << with.plan;
     EXPECT_TRUE(says(without, "; a faster factorization would take ")) << without.reason;
