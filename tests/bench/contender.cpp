@@ -115,13 +115,18 @@ bool Contender::has_no_plan(Mat A) const
   return code == PETSC_ERR_SUP;
 }
 
-std::string Contender::prepare(Mat A)
+std::string Contender::failure() const
 {
   PCFailedReason reason;
-  pc_ = create(A);
-  ok(PCSetUp(pc_));
   ok(PCGetFailedReason(pc_, &reason));
   return reason == PC_NOERROR ? "" : PCFailedReasons[reason];
+}
+
+std::string Contender::prepare(Mat A)
+{
+  pc_ = create(A);
+  ok(PCSetUp(pc_));
+  return failure();
 }
 
 Contender::SetUp Contender::time_setup(Mat A) const

@@ -117,6 +117,8 @@ class Contender {
 
   /// Sets up the preconditioner that refresh() and apply() use. Returns why it has no factor, empty if it has.
   std::string prepare(Mat A);
+  /// Returns the reason why the last set-up failed, or nothing.
+  std::string failure() const;
 
   /// Seconds of PCSetUp() on a new PC and of destroying it, and the report of its view.
   struct SetUp {

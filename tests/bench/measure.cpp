@@ -142,6 +142,8 @@ class Comparison {
     s.times.upper_analysis.push_back(made.vendor.upper_analysis);
     s.times.choice.push_back(made.vendor.choice);
     s.times.refresh.push_back(contenders_[c].time_refresh());
+    if (const std::string failure = contenders_[c].failure(); !failure.empty())
+      complain(c, "failed with new values: " + failure);
     if (s.halves) time_halves(c);
     s.times.apply.push_back(time_of(s.pace.burst, [&] { contenders_[c].apply(b_, s.x); }));
     if (!s.pace.slow) s.times.cg.push_back(time_of(s.pace.burst, [&] { multiply(), contenders_[c].apply(b_, s.x); }));
@@ -266,11 +268,20 @@ class Comparison {
       if (!(state_[c].error <= effort_.tolerance)) disagree(c, state_[c].error);
   }
 
+  /// Names the errors of the others, too: if all are alike, PETSc's own x is the one that differs.
   [[noreturn]] void disagree(std::size_t c, double error) const
   {
     char text[128];
-    std::snprintf(text, sizeof text, "differs from PETSc's own by %.2e, tolerance %.2e", error, effort_.tolerance);
-    complain(c, text);
+    std::snprintf(text, sizeof text, "differs from PETSc's own by %.2e, tolerance %.2e; after %zu repetitions", error,
+                  effort_.tolerance, spmv_.size());
+    std::string problem = text;
+    for (std::size_t other = 1; other < contenders_.size(); ++other) {
+      if (other == c) continue;
+      std::snprintf(text, sizeof text, ", %.40s by %.2e", contenders_[other].setting().label().c_str(),
+                    state_[other].error);
+      problem += text;
+    }
+    complain(c, problem);
   }
 
   [[noreturn]] void complain(std::size_t c, const std::string& problem) const
