@@ -253,13 +253,14 @@ KSPConvergedReason reason_of(Mat A, PCType type)
 
 TEST(SorIn, krylov_methods_and_gamg_takes_as_many_iterations_as_petsc)
 {
+  const double rounding = sizeof(PetscReal) < sizeof(double) ? 0.05 : 1e-3;  // of the last residual
   MatOwner poisson = poisson_3d(12, 11, 10), elastic = elasticity_like(6, 5, 5, 3);
   for (Mat A : {(Mat)poisson, (Mat)elastic}) {
     ok(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
     for (const std::string before : {"-ksp_type cg -pc_type ", "-ksp_type fgmres -pc_type ", "-ksp_type cg -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 2 -mg_levels_pc_type ", "-ksp_type cg -pc_type gamg -mg_levels_ksp_type chebyshev -mg_levels_pc_type "}) {
       const auto expected = iterations(A, before + "sor"), found = iterations(A, before + PCSYNCFREESOR);
       EXPECT_EQ(expected.first, found.first) << before;
-      EXPECT_NEAR(1, (double)(found.second / expected.second), 1e-3) << before;
+      EXPECT_NEAR(1, (double)(found.second / expected.second), rounding) << before;
       EXPECT_GT(found.first, 1) << before;
     }
   }
