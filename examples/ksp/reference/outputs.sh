@@ -4,10 +4,11 @@
 #
 #   bash examples/ksp/reference/outputs.sh [check|write] [test name pattern]
 #
-# Tests whose name contains `own_` show what only our types do; their outputs come from runs with
-# libsyncfree_ilu.so: LIBRARY=/path/libsyncfree_ilu.so outputs.sh write '%own_%', and are to be read
-# by a person. PETSC_DIR chooses the PETSc; the outputs in git come from 3.18.5.
-set -eu
+# Tests whose name contains `own_` show what only our types do, and others use our orderings; their outputs come from
+# runs with libsyncfree_ilu.so: LIBRARY=/path/libsyncfree_ilu.so outputs.sh write, and are to be read by a person.
+# Without a pattern, LIBRARY selects these tests, and no LIBRARY all others. PETSC_DIR chooses the PETSc; the outputs in
+# git come from 3.18.5.
+set -eu -o pipefail
 if [ "${1:-}" = --help ]; then sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit; fi
 mode=${1:-check}
 pattern=${2:-}
@@ -18,7 +19,11 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/tests"
 if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 
-if [ -z "$LIBRARY" ]; then
+of_ours="^label='.*own_|syncfree_(multicolor|cyclic|abmc|auto)" # in a test's script
+those=-LE
+if [ -n "$LIBRARY" ]; then
+  those=-lE
+else
   LIBRARY=$work/libpetsc_own.so
   export PKG_CONFIG_PATH=$PETSC_DIR/$PETSC_ARCH/lib/pkgconfig
   # shellcheck disable=SC2046
@@ -26,6 +31,19 @@ if [ -z "$LIBRARY" ]; then
 fi
 # PETSc's own types do not know our options; newer PETSc prints such
 export PETSC_OPTIONS="-dll_append $LIBRARY -options_left 0" OMPI_MCA_rmaps_base_oversubscribe=1
+
+# Open MPI's folders are removed when the last of a user's runs ends, just when another makes its own
+cat >"$work/mpiexec" <<'END'
+#!/bin/sh
+if [ "$1 $2" = "-n 1" ]; then shift 2; exec "$@"; fi
+folder=$(mktemp -d)
+OMPI_MCA_orte_create_session_dirs=1 OMPI_MCA_orte_tmpdir_base=$folder mpiexec "$@"
+status=$?
+rm -rf "$folder"
+exit $status
+END
+chmod +x "$work/mpiexec"
+export PETSCMPIEXEC=$work/mpiexec
 
 harness=$PETSC_DIR/share/petsc/examples
 [ -d "$harness" ] || harness=$PETSC_DIR # built and not installed
@@ -37,8 +55,13 @@ run() {
     TESTDIR="$work/tests" TESTSRCDIR="$examples" PYTHON=python3 TIMEOUT=100 "$@"
 }
 if [ -z "$pattern" ]; then
-  pattern=$(find "$work/tests" -name '*.sh' -exec grep -ho "^label='[^']*'" {} + | cut -d"'" -f2 | grep -v own_ | tr '\n' ' ')
+  pattern=$(find "$work/tests" -name '*.sh' -exec grep $those "$of_ours" {} + | xargs grep -ho "^label='[^']*'" |
+    cut -d"'" -f2 | tr '\n' ' ')
 fi
-replace=()
-[ "$mode" = write ] && replace=(REPLACE=1)
-run test gmakesearch="$pattern" "${replace[@]}"
+replace=() expected='^$'
+if [ "$mode" = write ]; then replace=(REPLACE=1) expected='^not ok diff-'; fi # what is replaced is told as different
+run test gmakesearch="$pattern" "${replace[@]}" | tee "$work/log"
+if grep '^not ok' "$work/log" | grep -qv "$expected"; then
+  echo "error: the tests that are not ok did not run, or have another output" >&2
+  exit 1
+fi
