@@ -88,7 +88,7 @@ public:
     else solve_several(v, mode.conjugate, stream);
   }
 
-void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
+  void update_values(const T* value, const T* inverse_diagonal, UpdatePart part, cudaStream_t stream) override
   {
     if (part == UpdatePart::queued) return;
     fill_values(value, inverse_diagonal, stream);
