@@ -500,7 +500,7 @@ using namespace syncfree_plugin;
 .  -pc_syncfree_strategy (auto|...)                       - algorithm of the triangular solves, see `-help` for the names
 .  -pc_syncfree_threads n                                 - number of CPU threads
 .  -pc_syncfree_factor_precision (scalar|single)          - precision in which the factor is stored
-.  -pc_syncfree_memory_limit (auto|unlimited|megabytes)   - memory of factor and plan on a GPU (default auto: 6 times that of PETSc's factor, at least 64)
+.  -pc_syncfree_memory_limit (auto|unlimited|megabytes)   - memory of factor and plan on a GPU (default auto: 6 times that of PETSc's ILU factor, at least 64)
 .  -pc_syncfree_cut_table (h200|paper)                    - thresholds of `column_block`, `row_block` and `recursive_block`
 .  -pc_syncfree_cut_rows n                                - smallest part into which these strategies split a triangle, in rows (default 0: from the table)
 .  -pc_syncfree_tile_rows n                               - rows per tile of strategy `tiled` (default 0: chosen automatically)
@@ -552,7 +552,7 @@ PETSC_EXTERN PetscErrorCode PCCreate_SyncFreeILU(PC pc)
 .  -pc_syncfree_strategy (auto|...)                       - algorithm of the triangular solves, see `-help` for the names
 .  -pc_syncfree_threads n                                 - number of CPU threads
 .  -pc_syncfree_factor_precision (scalar|single)          - precision in which the factor is stored
-.  -pc_syncfree_memory_limit (auto|unlimited|megabytes)   - memory of factor and plan on a GPU (default auto: 6 times that of PETSc's factor, at least 64)
+.  -pc_syncfree_memory_limit (auto|unlimited|megabytes)   - memory of factor and plan on a GPU (default auto: 6 times that of PETSc's ILU factor, at least 64)
 .  -pc_syncfree_cut_table (h200|paper)                    - thresholds of `column_block`, `row_block` and `recursive_block`
 .  -pc_syncfree_cut_rows n                                - smallest part into which these strategies split a triangle, in rows (default 0: from the table)
 .  -pc_syncfree_tile_rows n                               - rows per tile of strategy `tiled` (default 0: chosen automatically)

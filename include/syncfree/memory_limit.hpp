@@ -26,7 +26,7 @@ inline double petsc_factor_bytes(double rows, double entries, std::size_t scalar
 }
 
 /// Returns the limit in bytes that `auto` and `merged` keep to; infinity: none.
-///   petsc_bytes  petsc_factor_bytes() of the same factor
+///   petsc_bytes  petsc_factor_bytes() of the same factor, for IC that of ILU: ours has both triangles
 inline double memory_limit_in_force(const SolverOptions& options, double petsc_bytes)
 {
   if (options.memory_limit > 0) return options.memory_limit * megabyte;

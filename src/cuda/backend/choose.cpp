@@ -143,15 +143,15 @@ template <class T, class I> double bytes_of_rows(double rows, double entries)
   return 2 * (entries + rows) * sizeof(I) + (of_launch + of_pair) * rows * sizeof(T);
 }
 
-/// Finds the limit, and what of it is used whatever is chosen. Lists for the factorization get all that the solvers of
+/// Finds the limit, and what of it is used whatever is chosen. By default it is that of ILU for IC, too, which has both
+/// triangles here. Lists for the factorization get all that the solvers of
 /// `level_order` leave, before `merged`: they make factorizations many times as fast, merging applies a few times.
 template <class T, class I> void StrategyChooser<T, I>::find_memory_limit()
 {
   const auto values = static_cast<double>(a_.block_values()), rows = static_cast<double>(a_.vector_size());
   const double of_both = values * (static_cast<double>(L().nnz()) + static_cast<double>(U().nnz()));
-  const double of_one = task_.symbolic.kind == Kind::icc ? values * static_cast<double>(U().nnz()) : of_both;
   const double diagonal = values * static_cast<double>(L().n());
-  const double petsc = petsc_factor_bytes(rows, of_one + diagonal, sizeof(T), sizeof(I));
+  const double petsc = petsc_factor_bytes(rows, of_both + diagonal, sizeof(T), sizeof(I));
   a_.memory_limit = memory_limit_in_force(a_.options, petsc);
   if (!has_limit()) return;
   const Summary made = summarize_analysis(a_);

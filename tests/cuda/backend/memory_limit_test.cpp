@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 #include <random>
 
@@ -170,6 +171,22 @@ TEST(DeviceMemoryLimit, holds_by_default_for_what_auto_takes)
     EXPECT_EQ(s.memory_limit, std::max(6 * petsc_bytes(s), 64 * megabyte));
     EXPECT_LE(megabytes(s) * megabyte, s.memory_limit) << s.strategy << " of " << A.n << " rows: " << s.plan;
   }
+}
+
+/// Both store two triangles; where IC had the limit of PETSc's one, merged had no room.
+TEST(DeviceMemoryLimit, is_the_same_for_ic)
+{
+  const auto A = make_poisson<double, I>(70, 70, 30);
+  std::array<Summary, 2> found;
+  for (const Kind kind : {Kind::ilu, Kind::icc}) {
+    const auto p = make_cuda_preconditioner<double, I>();
+    SymbolicOptions<I> symbolic;
+    symbolic.kind = kind;
+    ASSERT_EQ(p->analyse(A.pattern(), symbolic, {"auto", 1}).message(), "success");
+    found[kind == Kind::icc] = p->summarize();
+  }
+  EXPECT_GT(found[0].memory_limit, 64 * megabyte);
+  EXPECT_EQ(found[0].memory_limit, found[1].memory_limit);
 }
 
 }  // namespace
