@@ -114,15 +114,26 @@ template <class I> std::int64_t count_touched(const PatternView<I>& A, const std
   return touched;
 }
 
+/// Upper bound of the steps of one iteration: for each entry of L the textbook's loop walks along its row.
+template <class I> std::int64_t count_steps_of_longest(const PatternView<I>& A, const std::vector<I>& diagonal)
+{
+  std::int64_t most = 0;
+  for (I i = 0; i < A.n; ++i) {
+    const std::int64_t entries = A.row_begin[i + 1] - A.row_begin[i], lowers = diagonal[i] - A.row_begin[i];
+    most = std::max(most, lowers * entries);
+  }
+  return most;
+}
+
 }  // namespace
 
 template <class T, class I>
 std::unique_ptr<LoopFactorization<T, I>> make_loop_factorization(const PatternView<I>& A,
                                                                  const DeviceFactorPattern<I>& pattern)
 {
-  constexpr std::int64_t most = 20'000'000;
+  constexpr std::int64_t most = 20'000'000, most_steps = 1 << 24;
   const std::vector<I> diagonal = find_diagonal(A);
-  if (count_touched(A, diagonal) > most) return nullptr;
+  if (count_touched(A, diagonal) > most || count_steps_of_longest(A, diagonal) > most_steps) return nullptr;
   return std::make_unique<MadeByLoop<T, I>>(A, diagonal, pattern);
 }
 
