@@ -62,6 +62,7 @@ if [ $device = yes ]; then place="-bench_mat_type aijcusparse -use_gpu_aware_mpi
 [ -n "$strategies" ] || strategies=$("$program" -help 2>/dev/null | awk -v backend=$backend \
   '/^Strategies:/ { found = 1 } found && $2 == backend { printf "%s%s", comma, $1; comma = "," }')
 
+if [ $small = yes ]; then files=; fi
 if [ $small = no ] && [ -z "$files" ] && [ -n "${SYNCFREE_MATRICES:-}" ]; then
   for file in "$SYNCFREE_MATRICES"/*.petsc "$SYNCFREE_MATRICES"/*.mtx "$SYNCFREE_MATRICES"/*.gz; do
     if [ -r "$file" ]; then files=$files,$file; fi
