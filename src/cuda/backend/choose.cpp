@@ -144,8 +144,8 @@ template <class T, class I> double bytes_of_rows(double rows, double entries)
 }
 
 /// Finds the limit, and what of it is used whatever is chosen. By default it is that of ILU for IC, too, which has both
-/// triangles here. Lists for the factorization get all that the solvers of
-/// `level_order` leave, before `merged`: they make factorizations many times as fast, merging applies a few times.
+/// triangles here. Lists for the factorization get all that the solvers of `level_order` leave, before `merged`: they
+/// make factorizations many times as fast, merging applies a few times.
 template <class T, class I> void StrategyChooser<T, I>::find_memory_limit()
 {
   const auto values = static_cast<double>(a_.block_values()), rows = static_cast<double>(a_.vector_size());
