@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures what four papers on triangular solves measured (Liu 2016, Su 2020, Lu 2020, Somo 2025) with our strategies,
 # and prints the counterparts of their tables and figures beside the papers' numbers. Leaves papers.txt, CSV files and
-# PNGs in build/papers. About five minutes on an H200; not yet timed on the host, where its strategies stand in for the
-# GPU's.
+# PNGs in build/papers. Two and a half minutes on an H200; not yet timed on the host, where its strategies stand in for
+# the GPU's.
 #
 #   bash tests/bench/papers.sh [--no-install] [--device] [--small] [--program FILE] [--out FOLDER]
 #                              [--strategies A,B,...] [--files A,B,...]

@@ -152,7 +152,7 @@ RUNS = (
         bench("$gpu", "-bench_hpcg_like 192 -bench_hpcg_like_check 64 -bench_repetitions 9"),
         bench("$gpu", "-bench_hpcg_like 192 -bench_hpcg_like_check 16 -bench_repetitions 7 -bench_hpcg_like_product "
               "sell")),
-    Run("papers", "gpu", 300,
+    Run("papers", "gpu", 160,
         (script("bash tests/bench/papers.sh --device --program $build/syncfree_bench --out $folder --files $real"),),
         {"papers": "papers/solves.csv", **{name: f"papers/{name}.csv" for name in OF_PAPERS}}),
     run("sweep", "gpu", 120, script("bash tests/bench/sweep.sh $folder"), file="sweep.csv"),

@@ -173,7 +173,7 @@ TEST(DeviceMemoryLimit, holds_by_default_for_what_auto_takes)
   }
 }
 
-/// Both store two triangles; where IC had the limit of PETSc's one, merged had no room.
+/// Factors of both kinds store two triangles, so merged needs as much room for them.
 TEST(DeviceMemoryLimit, is_the_same_for_ic)
 {
   const auto A = make_poisson<double, I>(70, 70, 30);
