@@ -82,7 +82,7 @@ struct Result {
 /// Returns results in the order of `settings`, of which the first is PETSc's own. Every repetition gives the matrix new
 /// values, then every contender sets up anew, refreshes and applies, and all must agree with the first. The right-hand
 /// side is the product of the matrix and a random vector, so x is about as large as that vector.
-///   skipped  [out] why PETSc itself cannot factor the matrix; the result is then empty
+///   skipped  [out] why PETSc itself cannot factor the matrix, or is wrong on the device; the result is then empty
 ///   throws   std::runtime_error if ours fails or disagrees
 std::vector<Result> measure(const Case& c, const std::vector<Setting>& settings, const Effort& effort,
                             std::string* skipped);

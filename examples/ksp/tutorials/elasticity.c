@@ -340,8 +340,9 @@ int main(int argc, char **argv)
          args: -material ball -pc_type syncfree_sor -mat_type aij -dm_mat_type aij -mat_no_inode {{0 1}separate output}
       test:
          suffix: sor_smoother
-         args: -material ball -pc_type gamg -mg_levels_pc_type syncfree_sor
-         filter: sed -E "s/iterations [0-9]+/iterations N/"
+         # two levels: PETSc 3.20 makes singular blocks on a third
+         args: -material ball -pc_type gamg -pc_gamg_coarse_eq_limit 200 -mg_levels_pc_type syncfree_sor
+         filter: sed -E "s/iterations [0-9]+/iterations N/; s/residual [0-9.e-]+$/residual R/"
       test:
          suffix: compare
          # on a device there are two lines
