@@ -119,7 +119,7 @@ class Comparison {
  private:
   struct State {
     Times times;
-    double error = 0;
+    double error = 0, bytes = 0;
     VecOwner x;
     Pace pace;
     bool halves = false, done = false;  // done: after a slow repetition
@@ -132,6 +132,7 @@ class Comparison {
     State& s = state_[c];
     s.pace = pace_of([&] { contenders_[c].apply(b_, s.x); }, effort_);
     s.halves = contenders_[c].has_halves();
+    s.bytes = contenders_[c].bytes();  // before solves with L or U alone make mailboxes
   }
 
   void take_turn(std::size_t c)
@@ -188,7 +189,7 @@ class Comparison {
     r.upper = spread_or_nothing(s.times.upper);
     r.cg = spread_or_nothing(s.times.cg);
     r.spmv = spread(spmv_);
-    r.bytes = contenders_[c].bytes();
+    r.bytes = s.bytes;
     r.peak_bytes = contenders_[c].peak_bytes();
     r.share = s.times.processor / s.times.wall;
     r.error = s.error;
