@@ -18,10 +18,11 @@ shift $(($# < 2 ? $# : 2))
 if [ ! -e "$folder/etc/debian_version" ]; then
   debootstrap --variant=minbase "$suite" "$folder" http://deb.debian.org/debian
 fi
-unmount() { umount "$folder/proc" "$folder/dev" 2>/dev/null || true; }
+unmount() { umount "$folder/proc" "$folder/sys" "$folder/dev" 2>/dev/null || true; }
 trap unmount EXIT
 unmount
 mount -t proc proc "$folder/proc"
+mount -t sysfs sysfs "$folder/sys" # without it hwloc complains in every program
 mount --bind /dev "$folder/dev"
 
 rm -rf "$folder/root/petsc-syncfree"
