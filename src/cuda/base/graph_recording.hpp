@@ -23,7 +23,8 @@ public:
   /// False also if it was made in another context.
   bool made_here() const { return made() && context_ == context_at_hand(); }
 
-  /// Captures what body(stream) launches into its stream, without running it. Throws what body throws.
+  /// Captures what body(stream) launches into its stream, without running it. Throws what body throws. The body must
+  /// not make or free arrays: a batch of freed ones waits for the guard below, which this thread holds.
   template <class Body> void make(const Body& body)
   {
     const Stream own;
