@@ -83,7 +83,7 @@ class Comparison {
   }
 
   /// Scaling by 2 and 1/2 is exact, so every factor of all runs is right, and so is an old x of PETSc's own after
-  /// scaling. Returns why PETSc's own x is wrong: with cuSPARSE 12.9.4 it has the old values where rows are a few.
+  /// scaling. Returns why PETSc's own x is wrong: with cuSPARSE 12.9.4 it keeps old values of few rows.
   std::string repeat(int repetition)
   {
     const std::size_t count = contenders_.size();
