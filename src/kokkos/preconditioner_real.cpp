@@ -1,5 +1,6 @@
 /// The preconditioner for real scalars: Kokkos's headers are slow to compile, so there are two files of this kind.
 
+#include "core/support/instantiate.hpp"
 #include "preconditioner.hpp"
 
 namespace syncfree {
@@ -9,10 +10,7 @@ template <class T, class I> std::unique_ptr<Preconditioner<T, I>> make_kokkos_pr
   return std::make_unique<kokkos::KokkosPreconditioner<T, I>>();
 }
 
-#define INSTANTIATE(T)                                                                                   \
-  template std::unique_ptr<Preconditioner<T, std::int32_t>> make_kokkos_preconditioner<T, std::int32_t>(); \
-  template std::unique_ptr<Preconditioner<T, std::int64_t>> make_kokkos_preconditioner<T, std::int64_t>();
-INSTANTIATE(float)
-INSTANTIATE(double)
+#define INSTANTIATE(T, I) template std::unique_ptr<Preconditioner<T, I>> make_kokkos_preconditioner<T, I>();
+SYNCFREE_FOR_EACH_REAL(INSTANTIATE)
 
 }  // namespace syncfree

@@ -22,7 +22,7 @@ unmount() { umount "$folder/proc" "$folder/sys" "$folder/dev" 2>/dev/null || tru
 trap unmount EXIT
 unmount
 mount -t proc proc "$folder/proc"
-mount -t sysfs sysfs "$folder/sys" # without it hwloc complains in every program
+mount -t sysfs -o ro sysfs "$folder/sys" # without it hwloc complains in every program
 mount --bind /dev "$folder/dev"
 
 rm -rf "$folder/root/petsc-syncfree"

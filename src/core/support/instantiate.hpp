@@ -29,9 +29,11 @@
 
 #ifdef SYNCFREE_FEW_TYPES
 
+#define SYNCFREE_FOR_EACH_REAL(X) X(double, std::int32_t)
+#define SYNCFREE_FOR_EACH_COMPLEX(X) X(std::complex<double>, std::int64_t)
 #define SYNCFREE_FOR_EACH_SCALAR(X) \
-  X(double, std::int32_t)           \
-  X(std::complex<double>, std::int64_t)
+  SYNCFREE_FOR_EACH_REAL(X)         \
+  SYNCFREE_FOR_EACH_COMPLEX(X)
 
 #define SYNCFREE_FOR_EACH_STORAGE(X)                            \
   X(double, double, std::int32_t)                               \
@@ -41,12 +43,22 @@
 
 #else
 
-#define SYNCFREE_FOR_EACH_SCALAR_WITH(X, I) \
-  X(float, I)                               \
-  X(double, I)                              \
-  X(std::complex<float>, I)                 \
+#define SYNCFREE_FOR_EACH_REAL_WITH(X, I) \
+  X(float, I)                             \
+  X(double, I)
+#define SYNCFREE_FOR_EACH_COMPLEX_WITH(X, I) \
+  X(std::complex<float>, I)                  \
   X(std::complex<double>, I)
+#define SYNCFREE_FOR_EACH_SCALAR_WITH(X, I) \
+  SYNCFREE_FOR_EACH_REAL_WITH(X, I)         \
+  SYNCFREE_FOR_EACH_COMPLEX_WITH(X, I)
 
+#define SYNCFREE_FOR_EACH_REAL(X)              \
+  SYNCFREE_FOR_EACH_REAL_WITH(X, std::int32_t) \
+  SYNCFREE_FOR_EACH_REAL_WITH(X, std::int64_t)
+#define SYNCFREE_FOR_EACH_COMPLEX(X)              \
+  SYNCFREE_FOR_EACH_COMPLEX_WITH(X, std::int32_t) \
+  SYNCFREE_FOR_EACH_COMPLEX_WITH(X, std::int64_t)
 #define SYNCFREE_FOR_EACH_SCALAR(X)              \
   SYNCFREE_FOR_EACH_SCALAR_WITH(X, std::int32_t) \
   SYNCFREE_FOR_EACH_SCALAR_WITH(X, std::int64_t)
