@@ -117,16 +117,17 @@ private:
     bool wide;  ///< levels
   };
 
-  /// As many lanes as a level has threads for, but at least two for long rows. Where levels are narrow, as for one
-  /// triangle.
+  /// As many lanes as a level has threads for, but at least two for long rows, and with more than few levels no more
+  /// than two. Where not all rows may poll, as for one triangle.
   static Shape shape_of(const Rows& L, const Rows& U)
   {
     const bool long_rows = L.granularity.entries_a_row > 8;
-    if (!has_wide_levels(L.granularity) || !has_wide_levels(U.granularity))
+    if (!all_rows_may_poll(L.granularity) || !all_rows_may_poll(U.granularity))
       return {std::max(L.lanes, U.lanes), blocks_of_both(L.blocks, U.blocks), false};
     const double rows = std::max(L.granularity.rows_a_level, U.granularity.rows_a_level);
     int lanes = long_rows ? 2 : 1;
-    while (lanes < 8 && 2 * lanes * rows <= most_threads_a_level) lanes *= 2;
+    const int most_lanes = std::max(L.level_count(), U.level_count()) <= few_levels ? 8 : 2;
+    while (lanes < most_lanes && 2 * lanes * rows <= most_threads_a_level) lanes *= 2;
     return {lanes, {128, 0}, true};
   }
 

@@ -22,6 +22,8 @@ template <class V, class I> struct LeveledRows {
   Granularity granularity;
   int lanes;
   LevelOrderBlocks blocks;
+
+  std::size_t level_count() const { return level_begin.size() - 1; }
 };
 
 /// What a launch reads of a factor; `row` of L is the index in b, that of U the index in x.

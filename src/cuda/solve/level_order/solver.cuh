@@ -115,8 +115,8 @@ private:
                                          int threads)
   {
     if (row_blocks_) return StoredTriangle<T, V, I>(triangle, solve_order(triangle), true);
-    const double few_levels = has_wide_levels(granularity) ? device_model.wide_levels : 32;
-    const bool keeps = has_chunks && triangle.level_count() <= few_levels;
+    const double most_levels = all_rows_may_poll(granularity) ? device_model.wide_levels : few_levels;
+    const bool keeps = has_chunks && triangle.level_count() <= most_levels;
     if (!splits_rows(granularity, lanes_)) {
       if (keeps) level_begin_ = triangle.level_begins();
       return StoredTriangle<T, V, I>(triangle);

@@ -22,9 +22,9 @@ template <class V, class I>
 constexpr std::int64_t bytes_of_merged_entry = sizeof(V) + sizeof(I) + sizeof(std::uint16_t);
 
 /// True if U is solved after L in one launch in natural order. Polling for all operands of a long row takes longer than
-/// reading them, and polling slows other rows if levels are wide.
+/// reading them, and polling slows other rows if levels are wide. The limits were measured on an H200.
 ///   longest  entries of a row
-inline bool merged_gains_by_pair(std::int64_t rows, std::int64_t longest) { return longest <= 512 && rows <= 200000; }
+inline bool merged_gains_by_pair(std::int64_t rows, std::int64_t longest) { return longest <= 512 && rows <= 80000; }
 
 /// Returns the bytes of `merged` for each row of L or U, but for its entries and what MergeRule counts with them:
 /// offsets of P and R, order and its inverse, group; a vector; and mailboxes, of the pair or of its own launch.
