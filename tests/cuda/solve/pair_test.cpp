@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../../watchdog.hpp"
@@ -36,6 +37,8 @@ std::vector<Case> small_factors()
   for (const I entries : {3, 12})
     all.push_back({random_band(2000, entries, 300, 0, 3), random_band(2000, entries, 300, 0, 4), "merged"});
   all.push_back({waves_of_rows(6, 3000, 4), waves_of_rows(6, 3000, 4), "level_order"});
+  for (const auto& [waves, entries] : {std::pair(6, 4), std::pair(35, 3), std::pair(6, 20)})  // wide levels
+    all.push_back({waves_of_rows(waves, 4201, entries), waves_of_rows(waves, 4201, entries), "level_order"});
   return all;
 }
 
@@ -239,6 +242,8 @@ TEST(DevicePair, is_left_to_small_factors_in_the_natural_order)
   EXPECT_FALSE(has_pair(*p));
   EXPECT_FALSE(has_pair(*analysed(random_band(2000, 1, 2000, 1500, 3), "merged"))) << "a long row";
   EXPECT_FALSE(has_pair(*analysed(random_band(2000, 3, 30, 0, 3), "level_order"))) << "many levels";
+  EXPECT_TRUE(has_pair(*analysed(waves_of_rows(35, 4201, 3), "level_order"))) << "many levels, wide ones";
+  EXPECT_FALSE(has_pair(*analysed(waves_of_rows(35, 4201, 20), "level_order"))) << "many levels of long rows";
   EXPECT_FALSE(has_pair(*analysed(random_band(1000, 1, 1000, 0, 3), "csr_level_order"))) << "flags";
 }
 
