@@ -322,7 +322,8 @@ def whole_solves():
                    if apart else ", all in one run"),
         table(head, lines), "all four with one library on one card; other problems." if apart else "other problems.",
         "Where `gamg` converges, as it does for Poisson, it needs the shortest KSPSolve, and a set-up that pays only "
-        "over many solves with one matrix.")
+        "over many solves with one matrix. During that set-up the C library fills new memory with zeros; "
+        "[why](../../plugin/MANUAL.md#faq).")
 
 
 ORDERS = {"natural": "as stored", "syncfree_multicolor": "`syncfree_multicolor`",
