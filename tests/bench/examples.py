@@ -23,6 +23,7 @@ import tempfile
 
 ON_DEVICE = "-dm_mat_type aijcusparse -dm_vec_type cuda -use_gpu_aware_mpi 0 -log_view_gpu_time".split()
 PARTS = {"assembly": ("SNESFunctionEval", "SNESJacobianEval"), "set-up": ("PCSetUp",), "KSPSolve": ("KSPSolve",)}
+NUMBERS_IN_NEW_MEMORY = {"MALLOC_PERTURB_": "192"}  # the FAQ of MANUAL.md says why
 ROW = "{:10} {:>7} {:14} {:>7} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9}"
 
 
@@ -47,7 +48,8 @@ def run(options, name, whole, words, pc):
         command = [str(pathlib.Path(options.programs) / name), *words, "-dll_append", options.library, "-pc_type", pc]
         command += [*(ON_DEVICE if options.device else []), "-log_view", f":{log}"]
         try:
-            result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+            env = {**os.environ, **NUMBERS_IN_NEW_MEMORY} if pc == "gamg" else None
+            result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
         except subprocess.TimeoutExpired:
             sys.exit(f"error: {' '.join(command)} has not ended after ten minutes")
         steps = re.search(r"Newton steps (\d+)", result.stdout)

@@ -2,10 +2,12 @@
 
 #include "race.hpp"
 
-#include <malloc.h>
-
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "syncfree_petsc.h"
 #include "to_petsc.hpp"
@@ -52,19 +54,20 @@ class SmootherOption {
   std::vector<std::string> names_;
 };
 
-/// During its lifetime glibc fills what malloc() returns with zeros, if `wanted`. gamg needs it: on a GPU MatPtAP() of
-/// PETSc 3.20 to 3.26.1 copies host values that were never written to cusparseSpGEMM, which does not end if they are
-/// NaN.
-class ZeroedMemory {
+/// During its lifetime glibc fills new memory, and what is freed, with bytes that are no NaN, if `wanted` and the user
+/// does not choose the bytes. gamg needs it: on a GPU MatPtAP() of PETSc 3.20 to 3.26.1 copies host values that were
+/// never written to cusparseSpGEMM, which does not end if they are NaN.
+class NumbersInNewMemory {
  public:
-  explicit ZeroedMemory(bool wanted) : wanted_(wanted) { fill_complement_of(0xff); }
-  ~ZeroedMemory() { fill_complement_of(0); }
-  ZeroedMemory(const ZeroedMemory&) = delete;
+  explicit NumbersInNewMemory(bool wanted) : wanted_(wanted && !std::getenv("MALLOC_PERTURB_")) { fill(0xc0); }
+  ~NumbersInNewMemory() { fill(0); }
+  NumbersInNewMemory(const NumbersInNewMemory&) = delete;
 
  private:
-  void fill_complement_of([[maybe_unused]] int byte) const
+  /// Freed memory with this byte, new memory with its complement.
+  void fill([[maybe_unused]] int byte) const
   {
-#ifdef M_PERTURB
+#ifdef __GLIBC__
     if (wanted_) (void)mallopt(M_PERTURB, byte);
 #endif
   }
@@ -118,7 +121,7 @@ class Solver {
     setup_.push_back(time_setup());
     double begin = now();
     ok(KSPSetOperators(ksp_, A_, A_));
-    ok(KSPSetUp(ksp_));
+    set_up(ksp_);
     refresh_.push_back(now() - begin);
     if (converged_) solve_.push_back(solve());
     matmult_.push_back(time_of(products_, [this] { multiply(); }));
@@ -181,7 +184,7 @@ class Solver {
 
   void set_up(KSP ksp) const
   {
-    const ZeroedMemory zeroed(entrant_.outer() == PCGAMG);
+    const NumbersInNewMemory filled(entrant_.outer() == PCGAMG);
     ok(KSPSetUp(ksp));
   }
 

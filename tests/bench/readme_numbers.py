@@ -4,19 +4,19 @@ Numbers in other places of README.md name where they come from. Cells of cuSPARS
 run was made with a library that has one algorithm only.
 """
 
-import re
-import sys
+import functools
 
 import rows
+from fill_page import fill_rows, fill_sentences
 from results import RUNS, counts, lines_of, number, path_of, times
 from result_tables import OURS, PETSC, VENDOR, cases_of
 
-# first cell of the row -> run, matrix and rows, and what else its lines have
+# first cell of the row -> run, matrix and rows
 ROWS = {
     "7-point, 128^3": ("default", "7pt", 2097152),
     "27-point, 96^3": ("default", "27pt", 884736),
     "5-point, 1448^2": ("default", "5pt", 2096704),
-    "elasticity, 48^3 x 3 (in dense blocks)": ("blocks", "elasticity", 331776, ("block_size", "3")),
+    "elasticity, 48^3 x 3 (in dense blocks)": ("default", "elasticity", 331776),
     "tetrahedral mesh, RCM order": ("default", "mesh", 300000),
     "the same, random order": ("default", "mesh_at_random", 300000),
     "Dubcova1 (finite elements)": ("files", "Dubcova1", 16129),
@@ -42,9 +42,9 @@ def by_the_faster(case):
     return VENDOR in case.rows and rows.several_algorithms(case.rows[VENDOR].fields.get("vendor"))
 
 
-def cells_of(there, run, matrix, n, *more):
+def cells_of(run, matrix, n, there):
     """`there` are the cells of today's row."""
-    cases = rows.read([path_of(run)], lambda f: counts(run, f) and all(f[name] == value for name, value in more))
+    cases = rows.read([path_of(run)], lambda f: counts(run, f))
     case = next(c for c in cases if (c.matrix, c.n) == (matrix, n))
     known = by_the_faster(case)
     return [there[0], f"{n:,}", ms(case, PETSC, "apply"), ms(case, OURS, "apply"), ratio(case, "apply", PETSC),
@@ -61,19 +61,9 @@ def cells_of_means(there):
     cases = cases_of("files")
     vendor = [c.speedup(OURS, VENDOR, "lower") for c in cases if by_the_faster(c)]
     means = [mean_and_least([c.speedup(OURS, PETSC, event) for c in cases]) for event in ("apply", "setup", "refresh")]
-    return [f"{len(cases)} {there[0].split(' ', 1)[1]}", "", "", "", means[0], "", "",
+    assert len(cases) == int(MEANS.split()[0]), len(cases)
+    return [there[0], "", "", "", means[0], "", "",
             mean_and_least(vendor) if vendor else there[7], *means[1:]]
-
-
-def row(found):
-    there = [cell.strip() for cell in found[0].strip("|").split("|")]
-    if there[0] in ROWS:
-        return line(cells_of(there, *ROWS[there[0]]))
-    return line(cells_of_means(there)) if there[0].partition(" ")[2] == MEANS.partition(" ")[2] else found[0]
-
-
-def line(cells):
-    return "| " + " ".join(f"{cell} |" if cell else "|" for cell in cells)
 
 
 def whole_solves():
@@ -108,7 +98,7 @@ def meshes_in_orders():
 
 def given_order_costs():
     products = [float(given["apply_matmults"]) for given, _, _ in meshes_in_orders()]
-    return [times(min(products)), times(max(products))]
+    return [f"{end(products):.2g}" for end in (min, max)]
 
 
 def other_order_costs():
@@ -126,37 +116,30 @@ def other_order_gains():
     return [len(whole), *ends, RUNS["orders"][0]]
 
 
+def smoothers():
+    found = {f["pc"]: number(float(f["solve_ms"])) for f in lines_of("sor") if not f["note"]}
+    return [found["gamg"], found["gamg/syncfree_sor"], RUNS["sor"][0]]
+
+
 # {N} is a number or a file; the function returns as many
 SENTENCES = {
     "takes {N} ms with `ilu`, {N} with `jacobi` and {N} with `syncfree_ilu` (`{N}`": whole_solves,
     "On 16 cores of a Xeon an application is {N} times as fast as PETSc's serial one, on one core {N} times (geometric "
     "means of twelve matrices, `{N}`)":
         lambda: [mean_on_threads("16", "apply"), mean_on_threads("1", "apply"), RUNS["threads"][0]],
+    "Of the real matrices {N} have fewer than 10,000 rows": lambda: [slow_set_ups()[1]],
     "of the {N} real matrices ({N} < 10,000 rows) {N} have slower set-ups than with `ilu` (up to {N} times), {N} "
     "slower updates (up to {N})": slow_set_ups,
     "an application costs as much as {N} to {N} products with the matrix": given_order_costs,
     "at the price of up to {N} times the iterations, with convection {N} (": other_order_costs,
     "Set-up and solve of {N} systems were {N} to {N} times as fast as in the given order, {N} to {N} times as "
     "with Jacobi (`{N}`)": other_order_gains,
+    "beats `syncfree_sor`: {N} and {N} ms a solve of Poisson 129^3 (`{N}`": smoothers,
     "set-ups slower ({N} times its speed on 16 cores)": lambda: [mean_on_threads("16", "setup")],
 }
 
 
 def filled(text):
     """README.md with the numbers of the files."""
-    known = re.findall(r"^\| ([^|]+?) \|", text, re.M)
-    for label in ROWS:
-        if label not in known:
-            sys.exit(f"error: README.md has no row '{label}', which readme_numbers.py fills")
-    text = re.sub(r"^\|.*\|$", row, text, flags=re.M)
-    for sentence, values in SENTENCES.items():
-        pattern = re.escape(sentence).replace(r"\{N\}", r"([\w.,]*\w)").replace(r"\ ", r"\s+")
-        found = re.search(pattern, text)
-        if not found:
-            sys.exit(f"error: README.md has not the words '{sentence}', which readme_numbers.py fills")
-        made = found[0]
-        for group, value in reversed(list(enumerate(values(), 1))):
-            begin, end = (place - found.start() for place in found.span(group))
-            made = made[:begin] + str(value) + made[end:]
-        text = text[: found.start()] + made + text[found.end():]
-    return text
+    makers = {label: functools.partial(cells_of, *of) for label, of in ROWS.items()}
+    return fill_sentences(fill_rows(text, "README.md", {**makers, MEANS: cells_of_means}), "README.md", SENTENCES)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes tests/bench/RESULTS.md, and the numbers of README.md, from the CSV files in tests/bench/results.
+"""Makes tests/bench/RESULTS.md, and numbers in README.md and plugin/MANUAL.md, from the files in tests/bench/results.
 
-    python3 tests/bench/results.py            writes RESULTS.md and the numbers in README.md
+    python3 tests/bench/results.py            writes RESULTS.md and the numbers in README.md and MANUAL.md
     python3 tests/bench/results.py --check    fails if one of them is not what this program would write, or if a file in
                                               the folder belongs to no run of the list in runs.csv
 
@@ -24,7 +24,7 @@ import rows
 import runs
 
 HERE = pathlib.Path(__file__).resolve().parent
-FOLDER, PAGE, README = HERE / "results", HERE / "RESULTS.md", HERE.parent.parent / "README.md"
+FOLDER, PAGE, TOP = HERE / "results", HERE / "RESULTS.md", HERE.parent.parent
 PYTHON = "/usr/bin/python3"  # the one with Debian's matplotlib
 MOST_COLUMNS = 8
 TEXT_WIDTH = 120
@@ -252,12 +252,13 @@ def main():
     parser.add_argument("--results", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--charts", type=pathlib.Path, metavar="FOLDER")
     options = parser.parse_args()
-    import readme_numbers  # noqa: PLC0415  (it uses what is above)
+    import manual_numbers, readme_numbers  # noqa: E401, PLC0415  (they use what is above)
 
     use(options.results or FOLDER)
     made = {options.results.parent / "RESULTS.md" if options.results else PAGE: page()}
-    if README.exists() and not options.results:
-        made[README] = readme_numbers.filled(README.read_text(encoding="utf-8"))
+    for name, numbers in (("README.md", readme_numbers), ("plugin/MANUAL.md", manual_numbers)):
+        if (TOP / name).exists() and not options.results:
+            made[TOP / name] = numbers.filled((TOP / name).read_text(encoding="utf-8"))
     wrong = [f"error: {text}" for text in ([] if options.results else strangers(next(iter(made.values()))))]
     for path, text in made.items():
         if options.check:

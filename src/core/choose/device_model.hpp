@@ -20,6 +20,9 @@ struct DeviceModel {
   /// fifth. Terms: levels of both, entries of both, rows.
   double wide_levels = 64;
   double wide_level_rows = 4096;
+  /// Entries of a triangle's row above which polling in wide levels saturates the L2 cache, so that L and U are two
+  /// launches.
+  double long_row = 16;
   double wide_begin = 1;
   double wide_stage = 0.55;
   double wide_entry = 3.6e-6;

@@ -15,11 +15,12 @@ static constexpr const char* few_levels = "levels are so few that a solve by lev
 
 static constexpr const DeviceModel& model = device_model;
 
-/// Few levels of many rows, as colors are.
+/// Few levels of many short rows, as colors are.
 static bool has_wide_levels(const ChoiceInput& f)
 {
-  const auto levels = static_cast<double>(f.levels);
-  return levels <= model.wide_levels && static_cast<double>(f.rows) >= model.wide_level_rows * levels;
+  const auto levels = static_cast<double>(f.levels), rows = static_cast<double>(f.rows);
+  return levels <= model.wide_levels && rows >= model.wide_level_rows * levels &&
+         static_cast<double>(f.nnz) <= 2 * model.long_row * rows;
 }
 
 /// A block of more rows has not as many lanes, of less leaves most of them idle, and a long row is the work of few.

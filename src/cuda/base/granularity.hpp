@@ -40,23 +40,20 @@ inline bool eight_levels_fit(const Granularity& g, int lanes, int threads)
 }
 
 /// True if levels are so wide, and rows so long, that polling all missing values saturates the L2 cache.
-inline bool polling_saturates_l2(const Granularity& g) { return g.entries_a_row > 16 && g.rows_a_level >= 256; }
-
-/// True if levels are so wide, and rows so short, that all rows which fit on the device may poll.
-inline bool all_rows_may_poll(const Granularity& g)
+inline bool polling_saturates_l2(const Granularity& g)
 {
-  return g.rows_a_level >= device_model.wide_level_rows && !polling_saturates_l2(g);
+  return g.entries_a_row > device_model.long_row && g.rows_a_level >= 256;
 }
 
-/// With more levels, U's rows that poll in the launch of L slow it.
-constexpr double few_levels = 32;
+inline bool has_wide_levels(const Granularity& g) { return g.rows_a_level >= device_model.wide_level_rows; }
 
 constexpr int level_order_batch = 4;  ///< entries that a lane has in flight
 
 /// Chooses the lanes for rows of about the mean length.
 inline int choose_lanes_for_mean(const Granularity& g)
 {
-  const bool eight_suffice = g.longest <= 8 * level_order_batch || g.entries_a_row <= 7 * level_order_batch;
+  constexpr int batch = 8 * level_order_batch;
+  const bool eight_suffice = g.longest <= batch || (g.longest <= 4 * batch && g.entries_a_row <= 0.875 * batch);
   if (polling_saturates_l2(g)) return eight_suffice ? 8 : 16;
   if (g.entries_a_row > 16 && g.rows_a_level < 64) return 32;
   if (g.entries_a_row <= 5 || (g.entries_a_row <= 8 && g.rows_a_level >= 2000)) return 1;

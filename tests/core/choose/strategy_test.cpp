@@ -309,6 +309,16 @@ TEST(Estimates, count_colors_where_warps_solve_blocks)
   EXPECT_EQ(estimate_level_order(input).form, PlanForm::rows) << "nodes take a hop a level";
 }
 
+/// `waves4096`: 227 us on an H200.
+TEST(Estimates, count_two_launches_where_rows_of_wide_levels_are_long)
+{
+  ChoiceInput input = on_device(151552, 37, 58, 50);
+  input.nnz = 9401534;
+  EXPECT_NEAR(estimate_level_order(input).apply, 227, 0.1 * 227);
+  input.nnz = 20 * input.rows;
+  EXPECT_LT(estimate_level_order(input).apply, 70) << "in one launch";
+}
+
 TEST(Estimates, let_warps_solve_blocks_of_a_few_rows)
 {
   EXPECT_TRUE(warps_solve_blocks(16, 12000, 1000, 30));

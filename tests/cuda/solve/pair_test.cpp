@@ -3,7 +3,6 @@
 #include <cstring>
 #include <numeric>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "../../watchdog.hpp"
@@ -28,6 +27,14 @@ struct Case {
   OwnedCsr<double, I> A, other;  ///< with the same pattern
   const char* strategy;
 };
+/// Other values on the same pattern, dominant as before.
+OwnedCsr<double, I> revalued(OwnedCsr<double, I> A)
+{
+  for (I i = 0; i < A.n; ++i)
+    for (I k = A.row_begin[i]; k < A.row_begin[i + 1]; ++k)
+      if (A.column[k] != i) A.value[k] *= -0.5;
+  return A;
+}
 std::vector<Case> small_factors()
 {
   std::vector<Case> all;
@@ -36,9 +43,9 @@ std::vector<Case> small_factors()
       all.push_back({random_band(n, 1, n, 0, 3), random_band(n, 1, n, 0, 4), strategy});
   for (const I entries : {3, 12})
     all.push_back({random_band(2000, entries, 300, 0, 3), random_band(2000, entries, 300, 0, 4), "merged"});
-  all.push_back({waves_of_rows(6, 3000, 4), waves_of_rows(6, 3000, 4), "level_order"});
-  for (const auto& [waves, entries] : {std::pair(6, 4), std::pair(35, 3), std::pair(6, 20)})  // wide levels
-    all.push_back({waves_of_rows(waves, 4201, entries), waves_of_rows(waves, 4201, entries), "level_order"});
+  for (const auto& A : {waves_of_rows(6, 3000, 4), waves_of_rows(6, 4201, 4), waves_of_rows(35, 4201, 3),
+                        waves_of_rows(6, 4201, 40)})
+    all.push_back({A, revalued(A), "level_order"});
   return all;
 }
 
@@ -242,9 +249,25 @@ TEST(DevicePair, is_left_to_small_factors_in_the_natural_order)
   EXPECT_FALSE(has_pair(*p));
   EXPECT_FALSE(has_pair(*analysed(random_band(2000, 1, 2000, 1500, 3), "merged"))) << "a long row";
   EXPECT_FALSE(has_pair(*analysed(random_band(2000, 3, 30, 0, 3), "level_order"))) << "many levels";
-  EXPECT_TRUE(has_pair(*analysed(waves_of_rows(35, 4201, 3), "level_order"))) << "many levels, wide ones";
-  EXPECT_FALSE(has_pair(*analysed(waves_of_rows(35, 4201, 20), "level_order"))) << "many levels of long rows";
   EXPECT_FALSE(has_pair(*analysed(random_band(1000, 1, 1000, 0, 3), "csr_level_order"))) << "flags";
+}
+
+/// Rows of U poll beside those of L.
+TEST(DevicePair, has_fewer_lanes_where_levels_are_many_and_limited_blocks_where_rows_are_long)
+{
+  struct {
+    I waves, length, entries;
+    const char* plan;
+  } const cases[] = {{6, 4201, 4, "both in one launch, 8 lanes"},
+                     {35, 4201, 3, "both in one launch, 2 lanes"},
+                     {6, 4201, 40, "both in one launch, 16 lanes"}};
+  for (const auto& c : cases) {
+    const std::string plan = analysed(waves_of_rows(c.waves, c.length, c.entries), "level_order")->summarize().plan;
+    EXPECT_NE(plan.find(c.plan), std::string::npos) << plan;
+  }
+  EXPECT_FALSE(has_pair(*analysed(waves_of_rows(35, 4201, 20), "level_order"))) << "many levels of long rows";
+  EXPECT_TRUE(has_pair(*analysed(random_band(80000, 1, 80000, 0, 3), "merged")));
+  EXPECT_FALSE(has_pair(*analysed(random_band(80001, 1, 80001, 0, 3), "merged"))) << "many rows";
 }
 
 }  // namespace

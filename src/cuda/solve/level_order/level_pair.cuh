@@ -75,6 +75,12 @@ template <class T, class V, class I> class LevelPair : public PairSolver<T> {
   using Mailboxes = typename DoubleBufferedMailbox<N>::Memory;
 
 public:
+  /// False if L is slowed by rows of U that poll in its launch.
+  static bool serves(const Rows& L, const Rows& U)
+  {
+    return all_rows_may_poll(L, U) || most_levels(L, U) <= few_levels_of_pair;
+  }
+
   /// Refers to the arrays of both solvers.
   LevelPair(const Rows& L, const Rows& U, const Orders<I>& orders, const char* name)
       : shape_(shape_of(L, U)), indices_(L, U, orders), factor_(indices_.factor_of(L, U)),
@@ -117,16 +123,25 @@ private:
     bool wide;  ///< levels
   };
 
+  static std::size_t most_levels(const Rows& L, const Rows& U) { return std::max(L.level_count(), U.level_count()); }
+
+  /// True if levels are so wide, and rows so short, that all rows which fit on the device may poll.
+  static bool all_rows_may_poll(const Rows& L, const Rows& U)
+  {
+    const auto may_poll = [](const Granularity& g) { return has_wide_levels(g) && !polling_saturates_l2(g); };
+    return may_poll(L.granularity) && may_poll(U.granularity);
+  }
+
   /// As many lanes as a level has threads for, but at least two for long rows, and with more than few levels no more
   /// than two. Where not all rows may poll, as for one triangle.
   static Shape shape_of(const Rows& L, const Rows& U)
   {
     const bool long_rows = L.granularity.entries_a_row > 8;
-    if (!all_rows_may_poll(L.granularity) || !all_rows_may_poll(U.granularity))
+    if (!all_rows_may_poll(L, U))
       return {std::max(L.lanes, U.lanes), blocks_of_both(L.blocks, U.blocks), false};
     const double rows = std::max(L.granularity.rows_a_level, U.granularity.rows_a_level);
     int lanes = long_rows ? 2 : 1;
-    const int most_lanes = std::max(L.level_count(), U.level_count()) <= few_levels ? 8 : 2;
+    const int most_lanes = most_levels(L, U) <= few_levels_of_pair ? 8 : 2;
     while (lanes < most_lanes && 2 * lanes * rows <= most_threads_a_level) lanes *= 2;
     return {lanes, {128, 0}, true};
   }

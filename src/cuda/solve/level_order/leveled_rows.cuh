@@ -10,6 +10,8 @@
 
 namespace syncfree::cuda {
 
+constexpr double few_levels_of_pair = 32;  ///< of rows that are not short in wide levels; measured on an H200
+
 /// A triangle as its solver stores it.
 ///   n            rows without partial ones
 ///   nnz          entries

@@ -75,7 +75,8 @@ public:
       const LeveledRows<V, I> lower = L->leveled_rows(), upper = leveled_rows();
       if (StagePair<T, V, I>::serves(lower, upper))
         return std::make_unique<StagePair<T, V, I>>(lower, upper, orders, own_name);
-      return std::make_unique<LevelPair<T, V, I>>(lower, upper, orders, own_name);
+      if (LevelPair<T, V, I>::serves(lower, upper))
+        return std::make_unique<LevelPair<T, V, I>>(lower, upper, orders, own_name);
     }
     return nullptr;
   }
@@ -115,7 +116,7 @@ private:
                                          int threads)
   {
     if (row_blocks_) return StoredTriangle<T, V, I>(triangle, solve_order(triangle), true);
-    const double most_levels = all_rows_may_poll(granularity) ? device_model.wide_levels : few_levels;
+    const double most_levels = has_wide_levels(granularity) ? device_model.wide_levels : few_levels_of_pair;
     const bool keeps = has_chunks && triangle.level_count() <= most_levels;
     if (!splits_rows(granularity, lanes_)) {
       if (keeps) level_begin_ = triangle.level_begins();
