@@ -271,7 +271,7 @@ struct Publication {
 };
 
 static Publication publications[] = {
-  {{}, "@software{petsc-syncfree,\n  title   = {petsc-syncfree: synchronization-free {ILU} and {ICC} preconditioners for {PETSc}},\n  author  = {{The petsc-syncfree authors}},\n  version = {" SYNCFREE_VERSION "}\n}\n", PETSC_FALSE},
+  {{}, "@software{petsc-syncfree,\n  title   = {petsc-syncfree: synchronization-free {ILU}, {ICC} and {SOR} preconditioners for {PETSc}},\n  author  = {{The petsc-syncfree authors}},\n  version = {" SYNCFREE_VERSION "}\n}\n", PETSC_FALSE},
   {{"sync_free", "csc_sync_free", "csc_level_order"},
    "@inproceedings{liu2016synchronization,\n"
    "  title     = {A Synchronization-Free Algorithm for Parallel Sparse Triangular Solves},\n"
