@@ -1,4 +1,5 @@
-"""The smallest program: a tridiagonal system, solved with -pc_type syncfree_ilu. Options change everything, as usual."""
+"""The smallest program: a tridiagonal system, solved with -pc_type syncfree_ilu. Options change everything, as usual:
+-mat_type aijcusparse puts matrix and vectors on a GPU, where PETSc and this library have CUDA."""
 
 import sys
 
@@ -9,7 +10,10 @@ import syncfree_ilu  # after petsc4py.init()
 from petsc4py import PETSc
 
 n = 1000
-A = PETSc.Mat().createAIJ([n, n], nnz=3)
+A = PETSc.Mat().create()
+A.setSizes([n, n])
+A.setFromOptions()
+A.setPreallocationNNZ(3)
 first, end = A.getOwnershipRange()
 for i in range(first, end):
     for j, value in ((i - 1, -1.0), (i, 2.0), (i + 1, -1.0)):
