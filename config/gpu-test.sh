@@ -247,7 +247,7 @@ run_part() {
       ;;
     memcheck-* | initcheck-* | synccheck-* | racecheck-*) part "$1" bash config/gpu-test.sh --sanitize "$1" ;;
     petsc)
-      # MALLOC_PERTURB_: the FAQ of MANUAL.md on gamg
+      # MALLOC_PERTURB_ keeps gamg from waiting for ever: see the FAQ of MANUAL.md
       MALLOC_PERTURB_=192 PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc python3 config/gtest.py --jobs 8 \
         "$folder/petsc_tests"
       PETSC_OPTIONS="-use_gpu_aware_mpi 0" part petsc-failing-calls python3 config/gtest.py --jobs 8 \

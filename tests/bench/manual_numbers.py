@@ -1,6 +1,7 @@
 """The numbers of plugin/MANUAL.md that a file of tests/bench/results has; results.py fills them in, or checks them."""
 
 import statistics
+import sys
 
 from fill_page import fill_rows, fill_sentences
 from results import lines_of, number, times
@@ -11,7 +12,8 @@ PAGE = "plugin/MANUAL.md"
 def line_of(run, **wanted):
     """The one line with these fields; its numbers are in milliseconds."""
     found = [f for f in lines_of(run) if all(f[name] == value for name, value in wanted.items())]
-    assert len(found) == 1, (run, wanted, len(found))
+    if len(found) != 1:
+        sys.exit(f"error: the file of the run {run} must have one line with {wanted}, for {PAGE}, and has {len(found)}")
     return found[0]
 
 

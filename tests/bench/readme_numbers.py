@@ -24,7 +24,7 @@ ROWS = {
     "case9241pegase (power grid)": ("files", "case9241pegase", 17036),
     "cage9 (36 levels)": ("files", "cage9", 3534),
 }
-MEANS = "55 real matrices, geometric mean (least)"
+MEANS = "real matrices, geometric mean (least)"  # behind their number
 
 
 def ms(case, name, event):
@@ -61,7 +61,6 @@ def cells_of_means(there):
     cases = cases_of("files")
     vendor = [c.speedup(OURS, VENDOR, "lower") for c in cases if by_the_faster(c)]
     means = [mean_and_least([c.speedup(OURS, PETSC, event) for c in cases]) for event in ("apply", "setup", "refresh")]
-    assert len(cases) == int(MEANS.split()[0]), len(cases)
     return [there[0], "", "", "", means[0], "", "",
             mean_and_least(vendor) if vendor else there[7], *means[1:]]
 
@@ -142,4 +141,5 @@ SENTENCES = {
 def filled(text):
     """README.md with the numbers of the files."""
     makers = {label: functools.partial(cells_of, *of) for label, of in ROWS.items()}
-    return fill_sentences(fill_rows(text, "README.md", {**makers, MEANS: cells_of_means}), "README.md", SENTENCES)
+    makers[f"{len(cases_of('files'))} {MEANS}"] = cells_of_means
+    return fill_sentences(fill_rows(text, "README.md", makers), "README.md", SENTENCES)

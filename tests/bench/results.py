@@ -6,8 +6,8 @@
                                               the folder belongs to no run of the list in runs.csv
 
 A number in RESULTS.md comes from a CSV file and from nowhere else. Files and list are measure.py's, the tables are in
-result_tables.py, README's numbers in readme_numbers.py. --charts FOLDER draws PNGs there as well; --results names
-another folder with files, beside which its page is written.
+result_tables.py, numbers of the other pages in readme_numbers.py and manual_numbers.py. --charts FOLDER draws PNGs
+there as well; --results names another folder with files, beside which its page is written.
 """
 
 import argparse

@@ -20,13 +20,14 @@ struct DeviceModel {
   /// fifth. Terms: levels of both, entries of both, rows.
   double wide_levels = 64;
   double wide_level_rows = 4096;
-  /// Entries of a triangle's row above which polling in wide levels saturates the L2 cache, so that L and U are two
-  /// launches.
-  double long_row = 16;
   double wide_begin = 1;
   double wide_stage = 0.55;
   double wide_entry = 3.6e-6;
   double wide_row = 2.6e-5;
+
+  /// Entries of a triangle's row in the mean above which polling saturates the L2 cache: wide levels are then as slow
+  /// as narrow ones.
+  double long_row = 16;
 
   /// Blocks of rows in colors, each solved by a warp, in place of wide_stage: a hop a color, and the rows of a block,
   /// one after the other. The hop was fitted on an H200 to two meshes with 14 and 7 colors, within a tenth.
