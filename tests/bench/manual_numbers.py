@@ -1,20 +1,12 @@
 """The numbers of plugin/MANUAL.md that a file of tests/bench/results has; results.py fills them in, or checks them."""
 
 import statistics
-import sys
 
 from fill_page import fill_rows, fill_sentences
+from page_numbers import line_of, mean_on_threads, memory, memory_on_grids, most_memory_on_a_cpu
 from results import lines_of, number, times
 
 PAGE = "plugin/MANUAL.md"
-
-
-def line_of(run, **wanted):
-    """The one line with these fields; its numbers are in milliseconds."""
-    found = [f for f in lines_of(run) if all(f[name] == value for name, value in wanted.items())]
-    if len(found) != 1:
-        sys.exit(f"error: the file of the run {run} must have one line with {wanted}, for {PAGE}, and has {len(found)}")
-    return found[0]
 
 
 def ms(fields, name):
@@ -69,17 +61,26 @@ def makers():
     }
 
 
-def memory(run, strategy, *matrices):
-    """Memory as multiples of PETSc's factor."""
-    return [float(f["memory_bytes"]) / float(f["petsc_bytes"]) for f in lines_of(run)
-            if f["strategy"] == strategy and (not matrices or f["matrix"] in matrices)]
-
-
 def memory_with_the_limit():
-    grids, real = memory("default", "auto", "5pt", "7pt", "27pt"), memory("files", "auto")
-    return [times(min(grids)), times(max(grids)),
+    real = memory("files", "auto")
+    return [*memory_on_grids(),
             *(times(memory("default", "auto", name)[0]) for name in ("elasticity", "mesh", "powerlaw", "chain")),
             times(min(real)), times(max(real)), len(real), times(statistics.median(real))]
+
+
+def peaks():
+    """Of the set-up, as multiples of the memory afterwards: the most on grids and on meshes."""
+    found = {}
+    for f in lines_of("default") + lines_of("untuned"):
+        if f["strategy"] == "auto":
+            found.setdefault(f["matrix"], []).append(float(f["peak_bytes"]) / float(f["memory_bytes"]))
+    kinds = ("5pt", "9pt", "7pt", "27pt"), ("mesh", "mesh_on_curve", "mesh_at_random")
+    return [times(max(value for name in names for value in found[name])) for names in kinds]
+
+
+def memory_of_wavefront():
+    found = memory("default", "auto", "5pt", "7pt")
+    return [times(min(found)), times(max(found))]
 
 
 def memory_of_level_order():
@@ -95,6 +96,14 @@ def gains_of_orders():
     return [times(min(gains)), times(max(gains))]
 
 
+def more_iterations_with_convection(ordering):
+    """Least and most, as multiples of those in the given order."""
+    found = {(f["n"], f["ordering"].split(":")[0]): int(f["iterations"]) for f in lines_of("orders")
+             if f["matrix"] == "tets_convection"}
+    more = [value / found[(n, "natural")] for (n, name), value in found.items() if name == ordering]
+    return [times(min(more)), times(max(more))]
+
+
 def dearest_application():
     """Of ILU and ICC of a mesh in its given order, in products with the matrix."""
     found = [float(f["apply_matmults"]) for f in lines_of("orders")
@@ -103,6 +112,14 @@ def dearest_application():
 
 
 SENTENCES = {
+    "Convection on meshes takes {N} to {N} times as many iterations with `syncfree_multicolor`, {N} to {N} times as "
+    "many with `syncfree_abmc` (": lambda: [value for name in ("syncfree_multicolor", "syncfree_abmc")
+                                       for value in more_iterations_with_convection(name)],
+    "on 16 cores a set-up has {N} times the speed of PETSc's, a refresh {N} and an application {N} times (":
+        lambda: [mean_on_threads("16", event) for event in ("setup", "refresh", "apply")],
+    "(5 and 7 points by `wavefront`: {N} to {N} times)": memory_of_wavefront,
+    "as PETSc's factor with one thread, up to {N} times as much with 16": lambda: [most_memory_on_a_cpu()],
+    "The peak during set-up is at most {N} times that on grids, {N} times on meshes": peaks,
     "PETSc's `ilu`: {N} to {N} on grids, {N} for elasticity, {N} for a mesh, {N} for a graph with very long rows, {N} "
     "for a chain of 200,000 rows, {N} to {N} on {N} real matrices (median {N}": memory_with_the_limit,
     "`-pc_syncfree_strategy level_order` takes {N} to {N} times PETSc's factor (median {N})": memory_of_level_order,

@@ -8,7 +8,8 @@ import functools
 
 import rows
 from fill_page import fill_rows, fill_sentences
-from results import RUNS, counts, lines_of, number, path_of, times
+from page_numbers import case_of, mean_on_threads, memory_on_grids, most_memory_on_a_cpu
+from results import RUNS, lines_of, number, times
 from result_tables import OURS, PETSC, VENDOR, cases_of
 
 # first cell of the row -> run, matrix and rows
@@ -44,8 +45,7 @@ def by_the_faster(case):
 
 def cells_of(run, matrix, n, there):
     """`there` are the cells of today's row."""
-    cases = rows.read([path_of(run)], lambda f: counts(run, f))
-    case = next(c for c in cases if (c.matrix, c.n) == (matrix, n))
+    case = case_of(run, matrix, n)
     known = by_the_faster(case)
     return [there[0], f"{n:,}", ms(case, PETSC, "apply"), ms(case, OURS, "apply"), ratio(case, "apply", PETSC),
             ms(case, VENDOR, "lower") if known else there[5], ms(case, OURS, "lower"),
@@ -70,11 +70,6 @@ def whole_solves():
     found = {f["pc"]: f for f in lines_of("solves") if (f["problem"], f["n"]) == ("poisson", "2146689")}
     together = (float(found[pc]["setup_ms"]) + float(found[pc]["solve_ms"]) for pc in ("ilu", "jacobi", "syncfree_ilu"))
     return [*map(number, together), RUNS["solves"][0]]
-
-
-def mean_on_threads(count, event):
-    cases = rows.read([path_of("threads")], lambda f: not f["strategy"] or f["threads"] == count)
-    return times(rows.geometric_mean([c.speedup(OURS, PETSC, event) for c in cases]))
 
 
 def slow_set_ups():
@@ -134,6 +129,8 @@ SENTENCES = {
     "Set-up and solve of {N} systems were {N} to {N} times as fast as in the given order, {N} to {N} times as "
     "with Jacobi (`{N}`)": other_order_gains,
     "beats `syncfree_sor`: {N} and {N} ms a solve of Poisson 129^3 (`{N}`": smoothers,
+    "tables of the solves take {N} to {N} times PETSc's factor on grids": memory_on_grids,
+    "with one thread, up to {N} times with 16": lambda: [most_memory_on_a_cpu()],
     "set-ups slower ({N} times its speed on 16 cores)": lambda: [mean_on_threads("16", "setup")],
 }
 
