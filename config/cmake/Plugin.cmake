@@ -71,15 +71,7 @@ install(FILES plugin/syncfree_petsc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY examples/first examples/frameworks DESTINATION ${CMAKE_INSTALL_DATADIR}/syncfree/examples)
 install(DIRECTORY examples/ksp/tutorials/ DESTINATION ${CMAKE_INSTALL_DATADIR}/syncfree/examples/tutorials
   PATTERN output EXCLUDE)
-set(SYNCFREE_PYTHON_DIR "" CACHE STRING
-  "Where the Python module is installed, from the prefix; empty: where Python looks, else lib/python3/site-packages")
-if(NOT SYNCFREE_PYTHON_FILE)
-  set(SYNCFREE_PYTHON_FILE syncfree_ilu.py)
-endif()
-set(SYNCFREE_PYTHON_FALLBACK ${CMAKE_INSTALL_LIBDIR}/python3/site-packages)
-find_package(Python3 QUIET COMPONENTS Interpreter)
-configure_file(config/cmake/InstallPython.cmake.in InstallPython.cmake @ONLY)
-install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/InstallPython.cmake)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 include(CMakePackageConfigHelpers)
 string(REGEX MATCH "^([0-9]+\\.)([0-9]+)" PETSc_SERIES ${PETSc_VERSION})
@@ -97,6 +89,17 @@ file(RELATIVE_PATH SYNCFREE_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgco
 string(REPLACE ";" " " SYNCFREE_PC_LIBRARIES "${kokkos_archives};${cuda_libraries}")
 configure_file(config/cmake/syncfree_ilu.pc.in syncfree_ilu.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# last, for it prints what the user must set
+set(SYNCFREE_PYTHON_DIR "" CACHE STRING
+  "Where the Python module is installed, from the prefix; empty: where Python looks, else lib/python3/site-packages")
+if(NOT SYNCFREE_PYTHON_FILE)
+  set(SYNCFREE_PYTHON_FILE syncfree_ilu.py)
+endif()
+set(SYNCFREE_PYTHON_FALLBACK ${CMAKE_INSTALL_LIBDIR}/python3/site-packages)
+find_package(Python3 QUIET COMPONENTS Interpreter)
+configure_file(config/cmake/InstallPython.cmake.in InstallPython.cmake @ONLY)
+install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/InstallPython.cmake)
 
 # times the kernels of the block algorithms, each alone
 if(SYNCFREE_HAVE_CUDA)

@@ -208,6 +208,41 @@ TEST(FailedFactor, ends_a_solve_with_pc_failed_as_petscs_does)
   }
 }
 
+/* PETSc keeps the failure of a block after the values are good again; this is the remedy that MANUAL.md names. */
+TEST(FailedFactor, is_forgotten_where_the_failed_reason_is_cleared)
+{
+  for (PCType outer : {PCSYNCFREEILU, PCBJACOBI, PCASM})
+    for (KSPType solver : {KSPGMRES, KSPFGMRES})
+      for (PetscReal bad : {PetscReal(0), std::numeric_limits<PetscReal>::quiet_NaN()}) {
+        SCOPED_TRACE(std::string(outer) + ", " + solver + ", " + std::to_string(bad));
+        MatOwner A = diagonal_with_zero(7, 3, bad);
+        KSPOwner ksp;
+        PC pc;
+        KSPConvergedReason reason[2];
+        const Options options("-blocks_sub_pc_type syncfree_ilu");
+        ok(KSPCreate(PETSC_COMM_SELF, ksp.out()));
+        ok(KSPSetOptionsPrefix(ksp, "blocks_"));
+        ok(KSPSetOperators(ksp, A, A));
+        ok(KSPSetType(ksp, solver));
+        ok(KSPGetPC(ksp, &pc));
+        ok(PCSetType(pc, outer));
+        ok(KSPSetFromOptions(ksp));
+        for (int round = 0; round < 2; ++round) {
+          if (round == 1) {
+            ok(MatSetValue(A, 3, 3, 2.0, INSERT_VALUES));
+            ok(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+            ok(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+            ok(PCSetFailedReason(pc, PC_NOERROR));
+          }
+          VecOwner b = make_vector(Numbers(7, 1.0)), x = make_vector(7);
+          ok(KSPSolve(ksp, b, x));
+          ok(KSPGetConvergedReason(ksp, &reason[round]));
+        }
+        EXPECT_EQ(KSP_DIVERGED_PC_FAILED, reason[0]);
+        EXPECT_GT(reason[1], 0);
+      }
+}
+
 /*
   ICC takes its shift from the row sums of the whole matrix but factors the upper triangle. If the matrix is not
   symmetric the largest shift may be too small, and PETSc's MatCholeskyFactorNumeric_SeqAIJ() then halves its steps

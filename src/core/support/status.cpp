@@ -49,6 +49,7 @@ std::string Status::message() const
 {
   const std::string at = (block_row ? " in block row " : " in row ") + std::to_string(row);
   const std::string entry = at + ", column " + std::to_string(column);
+  const std::string remedy = "-pc_factor_nonzeros_along_diagonal (ILU only) or -pc_factor_shift_type nonzero";
 
   switch (code) {
     case Code::ok: return "success";
@@ -60,7 +61,7 @@ std::string Status::message() const
     case Code::missing_diagonal:
       if (block_row) return "Matrix is missing diagonal block" + at + "; insert it even if its values are 0";
       return "Matrix is missing diagonal entry" + at +
-             "; insert it even if its value is 0, which -pc_factor_nonzeros_along_diagonal or a shift may then remove";
+             "; insert it even if its value is 0; if that is then a zero pivot, try " + remedy;
     case Code::zero_pivot:
       if (block_row)
         return "Singular diagonal block" + at + ": its pivot " + std::to_string(column) + " has the value " +
@@ -68,7 +69,7 @@ std::string Status::message() const
                "inblocks, or factor by entries (-mat_type aij -pc_syncfree_block_size 1) with " +
                "-pc_factor_shift_type nonzero";
       return "Zero pivot row " + std::to_string(row) + " value " + format_number(value) + " tolerance " +
-             format_number(tolerance) + "; try -pc_factor_shift_type nonzero";
+             format_number(tolerance) + "; try " + remedy;
     case Code::not_finite:
       if (!detail.empty()) return "NaN or infinity in " + detail + at;
       return "NaN or infinity in the factor" + at + "; the matrix contains one, or the factorization overflows";
