@@ -48,6 +48,7 @@ check "installed example with time steps" converges "$work/flow" -dll_append "$l
   -pc_type syncfree_ilu -end 0.1
 
 check "examples for frameworks" test -f "$work/prefix/share/syncfree/examples/frameworks/dolfinx_poisson.py"
+check "license" test -f "$work/prefix/share/doc/syncfree/LICENSE"
 
 # the first examples, copied out of the prefix
 cp -r "$work/prefix/share/syncfree/examples/first" "$work/first"
