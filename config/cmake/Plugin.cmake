@@ -90,7 +90,7 @@ string(REPLACE ";" " " SYNCFREE_PC_LIBRARIES "${kokkos_archives};${cuda_librarie
 configure_file(config/cmake/syncfree_ilu.pc.in syncfree_ilu.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/syncfree_ilu.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# last, for it prints what the user must set
+# The Python module is installed last, because that prints what the user must set.
 set(SYNCFREE_PYTHON_DIR "" CACHE STRING
   "Where the Python module is installed, from the prefix; empty: where Python looks, else lib/python3/site-packages")
 if(NOT SYNCFREE_PYTHON_FILE)

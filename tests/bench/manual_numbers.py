@@ -3,7 +3,8 @@
 import statistics
 
 from fill_page import fill_rows, fill_sentences
-from page_numbers import line_of, mean_on_threads, memory, memory_on_grids, most_memory_on_a_cpu
+from page_numbers import given_order_costs, least_and_most, line_of, mean_on_threads, memory, memory_on_grids, \
+    meshes_in_orders, most_memory_on_a_cpu
 from results import lines_of, number, times
 
 PAGE = "plugin/MANUAL.md"
@@ -65,7 +66,7 @@ def memory_with_the_limit():
     real = memory("files", "auto")
     return [*memory_on_grids(),
             *(times(memory("default", "auto", name)[0]) for name in ("elasticity", "mesh", "powerlaw", "chain")),
-            times(min(real)), times(max(real)), len(real), times(statistics.median(real))]
+            *least_and_most(real), len(real), times(statistics.median(real))]
 
 
 def peaks():
@@ -78,37 +79,21 @@ def peaks():
     return [times(max(value for name in names for value in found[name])) for names in kinds]
 
 
-def memory_of_wavefront():
-    found = memory("default", "auto", "5pt", "7pt")
-    return [times(min(found)), times(max(found))]
-
-
 def memory_of_level_order():
     found = memory("files", "level_order")
-    return [times(min(found)), times(max(found)), times(statistics.median(found))]
+    return [*least_and_most(found), times(statistics.median(found))]
 
 
 def gains_of_orders():
     """Of applications on meshes, by syncfree_auto."""
-    found = {(f["matrix"], f["n"], f["kind"], f["ordering"]): float(f["apply_ms"]) for f in lines_of("orders")}
-    gains = [value / found[(*key[:3], "syncfree_auto")] for key, value in found.items()
-             if key[3] == "natural" and key[0] != "7pt"]
-    return [times(min(gains)), times(max(gains))]
+    return least_and_most([float(given["apply_ms"]) / float(best["apply_ms"]) for given, best, _ in meshes_in_orders()])
 
 
 def more_iterations_with_convection(ordering):
     """Least and most, as multiples of those in the given order."""
     found = {(f["n"], f["ordering"].split(":")[0]): int(f["iterations"]) for f in lines_of("orders")
              if f["matrix"] == "tets_convection"}
-    more = [value / found[(n, "natural")] for (n, name), value in found.items() if name == ordering]
-    return [times(min(more)), times(max(more))]
-
-
-def dearest_application():
-    """Of ILU and ICC of a mesh in its given order, in products with the matrix."""
-    found = [float(f["apply_matmults"]) for f in lines_of("orders")
-             if f["ordering"] == "natural" and f["matrix"] != "7pt"]
-    return [f"{max(found):.2g}"]
+    return least_and_most([value / found[(n, "natural")] for (n, name), value in found.items() if name == ordering])
 
 
 SENTENCES = {
@@ -117,13 +102,14 @@ SENTENCES = {
                                        for value in more_iterations_with_convection(name)],
     "on 16 cores a set-up has {N} times the speed of PETSc's, a refresh {N} and an application {N} times (":
         lambda: [mean_on_threads("16", event) for event in ("setup", "refresh", "apply")],
-    "(5 and 7 points by `wavefront`: {N} to {N} times)": memory_of_wavefront,
+    "(5 and 7 points by `wavefront`: {N} to {N} times)":
+        lambda: least_and_most(memory("default", "auto", "5pt", "7pt")),
     "as PETSc's factor with one thread, up to {N} times as much with 16": lambda: [most_memory_on_a_cpu()],
     "The peak during set-up is at most {N} times that on grids, {N} times on meshes": peaks,
     "PETSc's `ilu`: {N} to {N} on grids, {N} for elasticity, {N} for a mesh, {N} for a graph with very long rows, {N} "
     "for a chain of 200,000 rows, {N} to {N} on {N} real matrices (median {N}": memory_with_the_limit,
     "`-pc_syncfree_strategy level_order` takes {N} to {N} times PETSc's factor (median {N})": memory_of_level_order,
-    "and up to {N} where there are thousands": dearest_application,
+    "and up to {N} where there are thousands": lambda: given_order_costs()[1:],
     "`syncfree_auto` made applications on an H200 {N} to {N} times as fast": gains_of_orders,
 }
 

@@ -33,9 +33,12 @@ def memory(run, strategy, *matrices, threads=None):
             and threads in (None, f["threads"])]
 
 
+def least_and_most(values):
+    return [times(min(values)), times(max(values))]
+
+
 def memory_on_grids():
-    found = memory("default", "auto", "5pt", "7pt", "27pt")
-    return [times(min(found)), times(max(found))]
+    return least_and_most(memory("default", "auto", "5pt", "7pt", "27pt"))
 
 
 def most_memory_on_a_cpu():
@@ -46,3 +49,18 @@ def mean_on_threads(count, event):
     """How many times as fast as PETSc's own."""
     cases = rows.read([path_of("threads")], lambda f: not f["strategy"] or f["threads"] == count)
     return times(rows.geometric_mean([c.speedup(OURS, PETSC, event) for c in cases]))
+
+
+def meshes_in_orders():
+    """Of each system but those of grids the lines in the given order, in that of syncfree_auto, and with Jacobi."""
+    systems = {}
+    for f in lines_of("orders"):
+        if f["matrix"] != "7pt":
+            systems.setdefault((f["matrix"], f["n"], f["kind"]), {})[f["ordering"]] = f
+    return [(one["natural"], one["syncfree_auto"], one[""]) for one in systems.values()]
+
+
+def given_order_costs():
+    """Of an application, in products with the matrix."""
+    products = [float(given["apply_matmults"]) for given, _, _ in meshes_in_orders()]
+    return [f"{end(products):.2g}" for end in (min, max)]

@@ -8,7 +8,8 @@ import functools
 
 import rows
 from fill_page import fill_rows, fill_sentences
-from page_numbers import case_of, mean_on_threads, memory_on_grids, most_memory_on_a_cpu
+from page_numbers import case_of, given_order_costs, least_and_most, mean_on_threads, memory_on_grids, \
+    meshes_in_orders, most_memory_on_a_cpu
 from results import RUNS, lines_of, number, times
 from result_tables import OURS, PETSC, VENDOR, cases_of
 
@@ -81,20 +82,6 @@ def slow_set_ups():
     return result
 
 
-def meshes_in_orders():
-    """Of each system but those of grids the lines in the given order, in that of syncfree_auto, and with Jacobi."""
-    systems = {}
-    for f in lines_of("orders"):
-        if f["matrix"] != "7pt":
-            systems.setdefault((f["matrix"], f["n"], f["kind"]), {})[f["ordering"]] = f
-    return [(one["natural"], one["syncfree_auto"], one[""]) for one in systems.values()]
-
-
-def given_order_costs():
-    products = [float(given["apply_matmults"]) for given, _, _ in meshes_in_orders()]
-    return [f"{end(products):.2g}" for end in (min, max)]
-
-
 def other_order_costs():
     more = {}
     for given, best, _ in meshes_in_orders():
@@ -106,8 +93,7 @@ def other_order_costs():
 def other_order_gains():
     whole = [[float(f["whole_ms"]) for f in lines] for lines in meshes_in_orders()]
     gains = [value / best for given, best, jacobi in whole for value in (given, jacobi)]
-    ends = [times(end(gains[k::2])) for k in (0, 1) for end in (min, max)]
-    return [len(whole), *ends, RUNS["orders"][0]]
+    return [len(whole), *least_and_most(gains[::2]), *least_and_most(gains[1::2]), RUNS["orders"][0]]
 
 
 def smoothers():

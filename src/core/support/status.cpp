@@ -45,11 +45,13 @@ static std::string format_number(double real, double imaginary)
   return imaginary == 0 ? format_number(real) : "(" + format_number(real) + "," + format_number(imaginary) + ")";
 }
 
+static constexpr const char* zero_pivot_remedy =
+  "-pc_factor_nonzeros_along_diagonal (ILU only) or -pc_factor_shift_type nonzero";
+
 std::string Status::message() const
 {
   const std::string at = (block_row ? " in block row " : " in row ") + std::to_string(row);
   const std::string entry = at + ", column " + std::to_string(column);
-  const std::string remedy = "-pc_factor_nonzeros_along_diagonal (ILU only) or -pc_factor_shift_type nonzero";
 
   switch (code) {
     case Code::ok: return "success";
@@ -61,7 +63,7 @@ std::string Status::message() const
     case Code::missing_diagonal:
       if (block_row) return "Matrix is missing diagonal block" + at + "; insert it even if its values are 0";
       return "Matrix is missing diagonal entry" + at +
-             "; insert it even if its value is 0; if that is then a zero pivot, try " + remedy;
+             "; insert it even if its value is 0; if that is then a zero pivot, try " + zero_pivot_remedy;
     case Code::zero_pivot:
       if (block_row)
         return "Singular diagonal block" + at + ": its pivot " + std::to_string(column) + " has the value " +
@@ -69,7 +71,7 @@ std::string Status::message() const
                "inblocks, or factor by entries (-mat_type aij -pc_syncfree_block_size 1) with " +
                "-pc_factor_shift_type nonzero";
       return "Zero pivot row " + std::to_string(row) + " value " + format_number(value) + " tolerance " +
-             format_number(tolerance) + "; try " + remedy;
+             format_number(tolerance) + "; try " + zero_pivot_remedy;
     case Code::not_finite:
       if (!detail.empty()) return "NaN or infinity in " + detail + at;
       return "NaN or infinity in the factor" + at + "; the matrix contains one, or the factorization overflows";
